@@ -1,0 +1,262 @@
+"""The tape of operator calls, and the functions that differentiate with it."""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any
+
+from sparseops.constructors import asarray
+from sparseops.creation import zeros
+from sparseops.errors import GradientError, ShapeError, StorageError
+from sparseops.gradient import Call, plan_gradients, walk
+from sparseops.ndarray import NDArray, tapes
+from sparseops.policy import report
+from sparseops.registry import operators
+from sparseops.spec import STORAGES
+
+_training: ContextVar[bool] = ContextVar("training", default=False)
+
+
+class Tape:
+    """Records the operator calls of its ``with`` block, and computes gradients of their results.
+
+    Gradients are structured: a sparsity pattern is held fixed, and the gradient by a sparse input
+    lives on the places that the input stores.
+
+    Parameters
+    ----------
+    training : bool, optional
+        What `is_training()` says inside the block.
+    persistent : bool, optional
+        Whether the tape may compute several gradients; otherwise it frees what it holds after one.
+
+    Examples
+    --------
+    >>> import sparseops as so
+    >>> x = so.csr_array(([2.0, 3.0], [0, 2], [0, 1, 2]), shape=(2, 4))
+    >>> w = so.array([[1.0], [1.0], [1.0], [1.0]])
+    >>> with so.Tape() as tape:
+    ...     loss = so.sum(so.dot(x, w))
+    >>> tape.gradient(loss, w)
+    <float64[4,1] row_sparse, 2 rows stored>
+      row 0  [2.]
+      row 2  [3.]
+    """
+
+    def __init__(self, training: bool = False, persistent: bool = False):
+        self.calls: list[Call] = []
+        self.training = training
+        self.persistent = persistent
+        self.spent = False
+        self._entered: list[tuple] = []
+
+    def __enter__(self) -> "Tape":
+        if self.spent:
+            raise GradientError(_SPENT)
+        self._entered.append((tapes.set((*tapes.get(), self)), _training.set(self.training)))
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        recording, training = self._entered.pop()
+        tapes.reset(recording)
+        _training.reset(training)
+
+    @contextmanager
+    def pause(self) -> Iterator[None]:
+        """Record nothing on this tape inside the block."""
+        token = tapes.set(tuple(tape for tape in tapes.get() if tape is not self))
+        try:
+            yield
+        finally:
+            tapes.reset(token)
+
+    def gradient(
+        self,
+        y: NDArray | Sequence[NDArray],
+        w: NDArray | Sequence[NDArray],
+        output_gradients: Any = None,
+        stypes: str | Sequence[str | None] | None = None,
+        into: Any = None,
+    ) -> Any:
+        """The gradient of `y` by `w`: one array, or a list where `w` is a list.
+
+        Parameters
+        ----------
+        y : NDArray or list of NDArray
+            What is differentiated; a scalar unless `output_gradients` is given. Several are added.
+        w : NDArray or list of NDArray
+            By what.
+        output_gradients : array or list of arrays, optional
+            The gradients by `y` to start from; ones by default.
+        stypes : str or list, optional
+            The storage asked for each gradient. It chooses among the declared rules; a gradient
+            that comes out otherwise is cast at the end.
+        into : NDArray or list of NDArray, optional
+            Earlier gradients by `w`; the answer is their sum with the new ones.
+
+        Returns
+        -------
+        NDArray or list of NDArray
+            Of the shape and dtype of `w`. Where `y` does not depend on `w` it is zero, in the
+            storage asked for, else an empty row_sparse array (dense for a scalar).
+
+        Raises
+        ------
+        GradientError
+            If an operator on the way has no gradient declared, an array that the gradient needs
+            was changed since, or the tape is spent.
+        """
+        if self.spent:
+            raise GradientError(_SPENT)
+        targets, sources = _listed(y, "y"), _listed(w, "w")
+        asks = _asks(stypes, len(sources))
+        heads = _heads(targets, output_gradients)
+        calls = list(self.calls)
+        self._check_known(targets, sources, calls)
+        steps = plan_gradients(
+            calls,
+            {x.token for x in targets},
+            {x.token: ask for x, ask in zip(sources, asks, strict=True)},
+        )
+        found = walk(steps, targets, heads, {x.token for x in sources})
+        results = [
+            _finished(found.get(x.token), x, ask) for x, ask in zip(sources, asks, strict=True)
+        ]
+        if into is not None:
+            results = [
+                operators["add"](old, new)
+                for old, new in zip(_listed(into, "into", len(sources)), results, strict=True)
+            ]
+        if not self.persistent:
+            self.spent = True
+            self.calls.clear()
+        return results[0] if isinstance(w, NDArray) else results
+
+    def _check_known(
+        self, targets: list[NDArray], sources: list[NDArray], calls: list[Call]
+    ) -> None:
+        known = {x.token for x in sources}.union(*(c.tokens_out + c.tokens_in for c in calls))
+        for x in targets:
+            if x.token not in known:
+                raise GradientError(
+                    f"y: {x.spec} was not computed while this tape recorded; compute it inside "
+                    "the tape's with block"
+                )
+
+
+_SPENT = "the tape is spent: it gave its gradient; use Tape(persistent=True) for several"
+
+
+def record(operator: Any, plan: Any, args: Any, results: Any, state: Any) -> None:
+    """Put a call on every tape that records."""
+    call = Call(operator, plan, args, results, state)
+    for tape in tapes.get():
+        if not tape.spent:
+            tape.calls.append(call)
+
+
+def is_training() -> bool:
+    """Whether the innermost tape that records was made with ``training=True``."""
+    return _training.get()
+
+
+def _finished(value: NDArray | None, x: NDArray, ask: str | None) -> NDArray:
+    """The gradient by `x` in the storage asked for; zero where there is no path."""
+    if value is None:
+        stype = ask or ("row_sparse" if x.shape else "dense")
+        return zeros(x.shape, x.dtype, stype=stype, backend=x.backend)
+    if ask is None or value.stype == ask:
+        return value
+    if value.stype == "dense":
+        reason = f"the gradient is computed dense and asked for as {ask}"
+        size = value.dense_nbytes
+        report("gradient", (value.stype, ask), reason, bytes_sparse=0, bytes_dense=size)
+    return operators["cast_storage"](value, stype=ask)
+
+
+def _listed(found: Any, name: str, count: int | None = None) -> list[NDArray]:
+    arrays = [found] if isinstance(found, NDArray) else found
+    if not isinstance(arrays, (list, tuple)) or not all(isinstance(x, NDArray) for x in arrays):
+        raise GradientError(f"{name} is {type(found).__name__}; it is an NDArray or a list of them")
+    if count is not None and len(arrays) != count:
+        raise GradientError(f"{name} has {len(arrays)} arrays; w has {count}")
+    return list(arrays)
+
+
+def _asks(stypes: Any, count: int) -> list[str | None]:
+    asks = [stypes] * count if stypes is None or isinstance(stypes, str) else list(stypes)
+    if len(asks) != count:
+        raise GradientError(f"stypes has {len(asks)} storages; w has {count} arrays")
+    for ask in asks:
+        if ask is not None and ask not in STORAGES:
+            raise StorageError(f"stypes: {ask!r} is not a storage type; there are {STORAGES}")
+    return asks
+
+
+def _heads(targets: list[NDArray], given: Any) -> list[NDArray]:
+    if given is None:
+        for y in targets:
+            if y.shape != ():
+                raise GradientError(
+                    f"y has shape {y.shape}; only a scalar has a gradient without output_gradients"
+                )
+        return [asarray(1, y.dtype, backend=y.backend) for y in targets]
+    values = [given] if len(targets) == 1 and not isinstance(given, (list, tuple)) else given
+    if len(values) != len(targets):
+        raise GradientError(f"output_gradients has {len(values)} arrays; y has {len(targets)}")
+    heads = [
+        asarray(value, y.dtype, backend=y.backend) for value, y in zip(values, targets, strict=True)
+    ]
+    for head, y in zip(heads, targets, strict=True):
+        if head.shape != y.shape:
+            raise ShapeError(f"output_gradients has shape {head.shape}; y has {y.shape}")
+    return heads
+
+
+def value_and_grad(function: Callable[..., NDArray], argnums: int | Sequence[int] = 0) -> Callable:
+    """A function that returns `function`'s value and its gradient.
+
+    Parameters
+    ----------
+    function : callable
+        From arrays to a scalar array.
+    argnums : int or sequence of int, optional
+        By which positional arguments; a sequence gives a list of gradients.
+
+    Examples
+    --------
+    >>> import sparseops as so
+    >>> value, gradient = so.value_and_grad(lambda x: so.sum(x * x))(so.array([1.0, 2.0]))
+    >>> float(value), gradient.asnumpy()
+    (5.0, array([2., 4.]))
+    """
+
+    def with_gradient(*args: Any, **params: Any) -> tuple[NDArray, Any]:
+        values = list(args)
+        numbers = [argnums] if isinstance(argnums, int) else list(argnums)
+        for number in numbers:
+            values[number] = asarray(values[number])
+        with Tape() as tape:
+            value = function(*values, **params)
+        sources = [values[number] for number in numbers]
+        return value, tape.gradient(value, sources[0] if isinstance(argnums, int) else sources)
+
+    return with_gradient
+
+
+def grad(function: Callable[..., NDArray], argnums: int | Sequence[int] = 0) -> Callable:
+    """A function that returns the gradient of `function`; see `value_and_grad`.
+
+    Examples
+    --------
+    >>> import sparseops as so
+    >>> so.grad(so.grad(lambda x: x * x * x))(so.array(2.0))
+    <float64[] dense>
+    12.0
+    """
+    both = value_and_grad(function, argnums)
+
+    def gradient(*args: Any, **params: Any) -> Any:
+        return both(*args, **params)[1]
+
+    return gradient

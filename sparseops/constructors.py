@@ -1,0 +1,237 @@
+"""The public doors: whatever comes in is checked whole, made canonical, and then trusted."""
+
+from typing import Any
+
+import numpy as np
+
+from sparseops.backend import Backend, get_backend
+from sparseops.errors import FormatError, ShapeError
+from sparseops.intake import as_indices, as_values, is_scipy, needed_length
+from sparseops.ndarray import NDArray
+from sparseops.registry import operators
+from sparseops.spec import as_dtype, as_shape
+from sparseops.storage import CSR, Dense, RowSparse, Storage
+
+
+def array(obj: Any, dtype: Any = None, *, stype: str | None = None, backend: Any = None) -> NDArray:
+    """An array holding a copy of `obj`.
+
+    Parameters
+    ----------
+    obj : array-like, NDArray, or scipy sparse array or matrix
+        The values; 1-D and n-D sparse arrays of scipy become row_sparse.
+    dtype : dtype-like, optional
+        Type of the values; by default that of `obj`, by NumPy's rules.
+    stype : str, optional
+        Storage type; by default that of `obj`, csr for 2-D arrays of scipy.
+    backend : str, optional
+        The library that holds the values; by default the current one.
+
+    Returns
+    -------
+    NDArray
+
+    Raises
+    ------
+    DTypeError, ShapeError, FormatError
+        If `obj` has no such values, or a structure that describes no array.
+
+    Examples
+    --------
+    >>> array([[0, 1], [2, 0]], stype="csr")
+    <int64[2,2] csr, 2 stored>
+      (0, 1)  1
+      (1, 0)  2
+    """
+    found = asarray(obj, dtype, stype=stype, backend=backend)
+    return found.copy() if _shares(found, obj) else found
+
+
+def asarray(
+    obj: Any, dtype: Any = None, *, stype: str | None = None, backend: Any = None
+) -> NDArray:
+    """An array that shares memory with `obj` where it can, and is copied on first write.
+
+    Parameters and errors are those of `array`. An NDArray that needs no change is returned itself.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> values = np.zeros(3)
+    >>> x = asarray(values)
+    >>> x[...] = 1
+    >>> values
+    array([0., 0., 0.])
+    """
+    if isinstance(obj, NDArray):
+        if backend is not None and get_backend(backend) is not obj.backend:
+            obj = obj.to(backend)
+        found = obj
+    elif is_scipy(obj):
+        found = _from_scipy(obj, get_backend(backend))
+    else:
+        found = wrap(Dense(as_values(obj, get_backend(backend), dtype)), get_backend(backend))
+    if dtype is not None and found.dtype != as_dtype(dtype):
+        found = operators["cast"](found, dtype=as_dtype(dtype))
+    return found if stype is None else found.tostype(stype)
+
+
+def csr_array(obj: Any, shape: Any = None, *, dtype: Any = None, backend: Any = None) -> NDArray:
+    """A csr array.
+
+    Parameters
+    ----------
+    obj : (data, indices, indptr), (data, (row, col)), or whatever `array` takes
+        Structure and values. Unsorted columns are sorted and entries that stand twice are added.
+        Memory is shared where nothing has to change.
+    shape : (int, int), optional
+        By default what the structure needs.
+    dtype : dtype-like, optional
+        Type of the values; by default that of the data.
+    backend : str, optional
+        The library that holds the values; by default the current one.
+
+    Returns
+    -------
+    NDArray
+
+    Raises
+    ------
+    FormatError
+        At the first place where the structure describes no array.
+
+    Examples
+    --------
+    >>> csr_array(([1.0, 2.0, 3.0], ([0, 1, 0], [2, 0, 2])), shape=(2, 3))
+    <float64[2,3] csr, 2 stored>
+      (0, 2)  4.0
+      (1, 0)  2.0
+    """
+    found = get_backend(backend)
+    if isinstance(obj, tuple) and len(obj) == 3:
+        data, indices, indptr = obj
+        indices, indptr = as_indices(found, shape, indices=indices, indptr=indptr)
+        if shape is None:
+            shape = len(indptr) - 1, needed_length(indices)
+        storage = CSR(as_values(data, found, dtype), indices, indptr, matrix_shape(shape))
+        if not len(indptr):
+            raise FormatError("indptr is empty; its first entry is 0", slot="indptr")
+        storage.validate_parts()
+        return wrap(storage.canonicalize(found.xp), found)
+    if isinstance(obj, tuple) and len(obj) == 2 and isinstance(obj[1], (tuple, list)):
+        return _from_coordinates(*obj, shape, found, dtype)
+    return _converted(obj, "csr", shape, dtype, backend)
+
+
+def row_sparse_array(
+    obj: Any, shape: Any = None, *, dtype: Any = None, backend: Any = None
+) -> NDArray:
+    """A row_sparse array.
+
+    Parameters
+    ----------
+    obj : (data, indices), or whatever `array` takes
+        Whole rows and their numbers. Rows out of order are sorted, and rows that stand twice are
+        added. Memory is shared where nothing has to change.
+    shape : tuple of int, optional
+        By default as many rows as the largest index needs.
+    dtype : dtype-like, optional
+        Type of the values; by default that of the data.
+    backend : str, optional
+        The library that holds the values; by default the current one.
+
+    Returns
+    -------
+    NDArray
+
+    Raises
+    ------
+    FormatError
+        At the first place where the structure describes no array.
+
+    Examples
+    --------
+    >>> row_sparse_array(([[1.0, 2.0]], [3]), shape=(5, 2))
+    <float64[5,2] row_sparse, 1 row stored>
+      row 3  [1. 2.]
+    """
+    found = get_backend(backend)
+    if isinstance(obj, tuple) and len(obj) == 2:
+        data, (indices,) = as_values(obj[0], found, dtype), as_indices(found, shape, indices=obj[1])
+        if not data.ndim:
+            raise ShapeError("data is a number; row_sparse data are whole rows")
+        if shape is None:
+            shape = needed_length(indices), *data.shape[1:]
+        storage = RowSparse(data, indices, as_shape(shape))
+        storage.spec  # noqa: B018 - raises ShapeError where there are no rows
+        storage.validate_parts()
+        return wrap(storage.canonicalize(found.xp), found)
+    return _converted(obj, "row_sparse", shape, dtype, backend)
+
+
+def wrap(storage: Storage, backend: Backend) -> NDArray:
+    """An array of a storage that is checked."""
+    backend.freeze(storage)
+    return NDArray(storage, backend)
+
+
+def _converted(obj: Any, stype: str, shape: Any, dtype: Any, backend: Any) -> NDArray:
+    found = asarray(obj, dtype, stype=stype, backend=backend)
+    if shape is not None and found.shape != as_shape(shape):
+        raise ShapeError(f"the values have shape {found.shape}, not {as_shape(shape)}")
+    return found
+
+
+def matrix_shape(shape: Any) -> tuple[int, int]:
+    """`shape` as two lengths."""
+    found = as_shape(shape)
+    if len(found) != 2:
+        raise ShapeError(f"shape {found} has {len(found)} dimensions; csr has 2")
+    return found
+
+
+def _from_coordinates(data: Any, places: Any, shape: Any, backend: Backend, dtype: Any) -> NDArray:
+    if len(places) != 2:
+        raise FormatError(f"{len(places)} index arrays; (data, (row, col)) has 2")
+    xp = backend.xp
+    rows, columns = as_indices(backend, shape, row=places[0], col=places[1])
+    values = as_values(data, backend, dtype)
+    if shape is None:
+        shape = needed_length(rows), needed_length(columns)
+    shape = matrix_shape(shape)
+    if not values.shape == rows.shape == columns.shape:
+        raise FormatError(
+            f"data, row and col have shapes {values.shape}, {rows.shape} and {columns.shape}"
+        )
+    for name, indices, limit in (("row", rows, shape[0]), ("col", columns, shape[1])):
+        outside = (indices < 0) | (indices >= limit)
+        if outside.any():
+            at = int(outside.argmax())
+            raise FormatError(f"{name}[{at}]={int(indices[at])}, but shape is {shape}", slot=name)
+    order = xp.argsort(rows, kind="stable")
+    counts = xp.bincount(rows, minlength=shape[0]) if shape[0] else xp.zeros(0, np.int64)
+    indptr = xp.zeros(shape[0] + 1, columns.dtype)
+    xp.cumsum(counts, out=indptr[1:])
+    storage = CSR(values[order], columns[order], indptr, shape)
+    return wrap(storage.canonicalize(xp), backend)
+
+
+def _from_scipy(obj: Any, backend: Backend) -> NDArray:
+    if obj.ndim != 2:
+        coo = obj.tocoo()
+        rows, inverse = np.unique(coo.coords[0], return_inverse=True)
+        data = np.zeros((len(rows), *obj.shape[1:]), as_dtype(coo.data.dtype))
+        np.add.at(data, (inverse, *coo.coords[1:]), coo.data)
+        return row_sparse_array((data, rows), obj.shape, backend=backend)
+    found = obj.tocsr()
+    nnz = int(found.indptr[-1])
+    parts = found.data[:nnz], found.indices[:nnz], found.indptr
+    return csr_array(parts, found.shape, backend=backend)
+
+
+def _shares(found: NDArray, obj: Any) -> bool:
+    """Whether `found` has memory of somebody else's."""
+    if found is obj:
+        return True
+    parts = [found.storage.data, *(getattr(found.storage, name) for name in found.storage.aux)]
+    return any(part.base is not None for part in parts)

@@ -1,0 +1,342 @@
+"""The array type: a storage, a backend, and a version."""
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from itertools import count
+from typing import Any
+
+import numpy as np
+
+from sparseops.backend import Backend, get_backend
+from sparseops.errors import BackendError, GradientError, ShapeError, StorageError
+from sparseops.operand import Operand
+from sparseops.preview import preview
+from sparseops.registry import operators
+from sparseops.spec import Spec, as_dtype
+from sparseops.storage import CSR, Dense, RowSparse, Storage
+
+#: The tapes that record in this thread or task, outermost first.
+tapes: ContextVar[tuple] = ContextVar("tapes", default=())
+
+_new_token = count().__next__
+
+
+class Form:
+    """A spec and a backend: one object for all arrays of the form, which hashes by identity."""
+
+    __slots__ = ("backend", "spec")
+
+    def __init__(self, spec: Spec, backend: Backend):
+        self.spec = spec
+        self.backend = backend
+
+
+_forms: dict[tuple, Form] = {}
+
+
+def form_of(storage: Storage, backend: Backend) -> Form:
+    """The form of arrays that hold `storage`."""
+    key = storage.stype, storage.shape, storage.data.dtype, backend
+    form = _forms.get(key)
+    if form is None:
+        if len(_forms) >= 4096:
+            _forms.clear()
+        form = _forms[key] = Form(storage.spec, backend)
+    return form
+
+
+class NDArray(Operand):
+    """An array in dense, row_sparse or csr storage.
+
+    Made by `array`, `asarray`, `csr_array`, `row_sparse_array`, `zeros` and `random`, and by
+    operators. Immutable but for ``x[...] = value``, optimizer updates and operators that declare
+    states, each of which counts up `version`.
+
+    Examples
+    --------
+    >>> import sparseops as so
+    >>> so.csr_array([[0.0, 2.0], [0.0, 0.0]])
+    <float64[2,2] csr, 1 stored>
+      (0, 1)  2.0
+    """
+
+    __slots__ = ("__weakref__", "_token", "form", "storage", "version")
+
+    def __init__(self, storage: Storage, form: Form | Backend):
+        self.storage = storage
+        self.form = form if type(form) is Form else form_of(storage, form)
+        self.version = 0
+        self._token = None
+
+    @property
+    def token(self) -> int:
+        """A number that no other array has had, by which tapes know this one."""
+        if self._token is None:
+            self._token = _new_token()
+        return self._token
+
+    @property
+    def spec(self) -> Spec:
+        """The shape, dtype and storage type."""
+        return self.form.spec
+
+    @property
+    def backend(self) -> Backend:
+        """The library that holds the values."""
+        return self.form.backend
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The lengths of the axes."""
+        return self.storage.shape
+
+    @property
+    def ndim(self) -> int:
+        """The number of axes."""
+        return len(self.storage.shape)
+
+    @property
+    def size(self) -> int:
+        """The number of values, stored or not."""
+        return self.spec.size
+
+    @property
+    def dtype(self) -> np.dtype:
+        """The type of the values."""
+        return self.form.spec.dtype
+
+    @property
+    def stype(self) -> str:
+        """The storage type: "dense", "row_sparse" or "csr"."""
+        return self.storage.stype
+
+    @property
+    def nnz(self) -> int:
+        """The number of stored values, explicit zeros included."""
+        return int(self.storage.data.size)
+
+    @property
+    def nbytes(self) -> int:
+        """The bytes stored, index arrays included."""
+        return self.storage.nbytes
+
+    @property
+    def dense_nbytes(self) -> int:
+        """The bytes that dense storage takes."""
+        return self.spec.dense_nbytes
+
+    @property
+    def data(self) -> Any:
+        """The stored values: a read-only view, never a copy."""
+        return _view(self.storage.data)
+
+    @property
+    def indices(self) -> Any:
+        """The columns (csr) or rows (row_sparse) of what is stored: a read-only view."""
+        return self._aux("indices")
+
+    @property
+    def indptr(self) -> Any:
+        """Where each row of a csr array starts: a read-only view."""
+        return self._aux("indptr")
+
+    @property
+    def aux(self) -> dict[str, Any]:
+        """The index arrays by name, in MXNet's order, as read-only views."""
+        return {name: self._aux(name) for name in self.storage.aux}
+
+    def _aux(self, name: str) -> Any:
+        if name not in self.storage.aux:
+            raise AttributeError(f"{self.spec} has no {name}", name=name, obj=self)
+        return _view(getattr(self.storage, name))
+
+    def asnumpy(self) -> np.ndarray:
+        """The values as a dense NumPy array of the caller's own; O(size)."""
+        dense = self.storage
+        if type(dense) is not Dense:
+            dense = operators["cast_storage"].kernel(self.stype, "dense")(self.backend, dense)
+        return np.array(self.backend.asnumpy(dense.data), order="C")
+
+    def asscipy(self) -> Any:
+        """A csr array as a csr_array of the backend's sparse library, with values of its own.
+
+        Structure is shared: it is read-only in the result.
+        """
+        if self.stype != "csr":
+            raise StorageError(
+                f"{self.spec} has no form in scipy.sparse; x.tostype('csr') has",
+                declared=self.stype,
+                available="csr",
+            )
+        storage = self.storage
+        return self.backend.matrix(storage.with_data(storage.data.copy()))
+
+    def to(self, backend: str) -> "NDArray":
+        """The array on another backend; itself if it is there."""
+        target, source = get_backend(backend), self.backend
+        if target is source:
+            return self
+        if tapes.get():
+            raise GradientError("a tape records, and to() has no gradient: move arrays before it")
+        return NDArray(_map(self.storage, lambda a: target.xp.asarray(source.asnumpy(a))), target)
+
+    def copy(self) -> "NDArray":
+        """An equal array with memory of its own."""
+        return NDArray(_map(self.storage, lambda a: a.copy()), self.backend)
+
+    __copy__ = copy
+
+    def __deepcopy__(self, memo: dict) -> "NDArray":
+        return self.copy()
+
+    def __reduce__(self) -> tuple:
+        storage, asnumpy = self.storage, self.backend.asnumpy
+        parts = [asnumpy(getattr(storage, name)) for name in ("data", *storage.aux)]
+        return _restore, (self.stype, self.shape, parts, self.backend.name)
+
+    def __repr__(self) -> str:
+        return preview(self.storage, self.backend.asnumpy)
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise TypeError("an array of shape () has no length")
+        return self.shape[0]
+
+    def __bool__(self) -> bool:
+        return bool(self._one("the truth value"))
+
+    def __float__(self) -> float:
+        return float(self._one("float()"))
+
+    def __int__(self) -> int:
+        return int(self._one("int()"))
+
+    def __complex__(self) -> complex:
+        return complex(self._one("complex()"))
+
+    def item(self) -> Any:
+        """The only value, as a Python number."""
+        return self._one("item()").item()
+
+    def _one(self, what: str) -> np.ndarray:
+        if self.size != 1:
+            raise ShapeError(f"{what} needs one value; shape {self.shape} has {self.size}")
+        return self.asnumpy().reshape(())
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        if self.stype != "dense":
+            raise StorageError(
+                f"NumPy would make {self.spec} dense; write x.asnumpy() to do so yourself"
+            )
+        if tapes.get():
+            raise GradientError(
+                "NumPy would take values off the tape that records; write x.asnumpy() if no "
+                "gradient is to flow, or use a sparseops operator"
+            )
+        if self.backend.xp is not np:
+            raise BackendError("NumPy cannot read cupyx arrays; write x.asnumpy()")
+        return np.array(self.storage.data, dtype, copy=copy)
+
+    def __getitem__(self, key: Any) -> "NDArray":
+        if key is Ellipsis:
+            return self
+        if isinstance(key, slice):
+            start, stop, step = key.indices(len(self))
+            return operators["slice_rows"](self, start=start, stop=stop, step=step)
+        if hasattr(key, "__index__") and not isinstance(key, (bool, np.bool_, np.ndarray)):
+            return operators["row"](self, index=key.__index__())
+        if isinstance(key, (list, np.ndarray, NDArray)):
+            return operators["take"](self, key)
+        raise NotImplementedError(
+            f"x[{key!r}]: rows are read by an integer, a slice or integer ids"
+        )
+
+    def __iter__(self) -> Iterator["NDArray"]:
+        return (self[row] for row in range(len(self)))
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        if self.stype != "dense":
+            full = key is Ellipsis or (isinstance(key, slice) and key == slice(None))
+            if not full:
+                raise NotImplementedError(
+                    f"x[{key!r}] = value would change the structure of {self.spec}; x[...] = value "
+                    "replaces all of it"
+                )
+            found = operators["cast_storage"](value, stype=self.stype)
+            self.assign(operators["cast"](found, dtype=self.dtype).storage)
+            return
+        if isinstance(value, NDArray):
+            value = value.tostype("dense").storage.data
+        with self.writing() as data:
+            data[key] = value
+
+    def assign(self, storage: Storage) -> None:
+        """Replace the values by `storage`, of the same spec, and count up `version`."""
+        if storage.spec != self.spec:
+            raise ShapeError(f"an array {self.spec} cannot become {storage.spec}")
+        self.storage = storage
+        self.version += 1
+
+    @contextmanager
+    def writing(self) -> Iterator[Any]:
+        """The stored values, writable inside the block; `version` counts up behind it.
+
+        Memory that anything else can see is copied first, so nobody else sees the change.
+        """
+        # Counted before any local name refers to the memory.
+        alone = _references(self.storage) == _ALONE and self.storage.data.base is None
+        if not alone:
+            self.storage = self.storage.with_data(self.storage.data.copy())
+        data = self.storage.data
+        if self.backend.xp is np:
+            data.setflags(write=True)
+        try:
+            yield data
+        finally:
+            self.version += 1
+            if self.backend.xp is np:
+                data.setflags(write=False)
+
+
+def _references(storage: Storage) -> tuple[int, int]:
+    return sys.getrefcount(storage), sys.getrefcount(storage.data)
+
+
+def _view(array: Any) -> Any:
+    view = array.view()
+    if isinstance(view, np.ndarray):
+        view.setflags(write=False)
+    return view
+
+
+def _map(storage: Storage, function: Any) -> Storage:
+    """`storage` with each of its arrays changed by `function`."""
+    if type(storage) is Dense:
+        return Dense(function(storage.data))
+    aux = {name: function(getattr(storage, name)) for name in storage.aux}
+    return type(storage)(function(storage.data), **aux, shape=storage.shape)
+
+
+def _restore(stype: str, shape: tuple, parts: list[np.ndarray], backend: str) -> NDArray:
+    """A pickled array."""
+    found = get_backend(backend)
+    data, *aux = [found.xp.asarray(part) for part in parts]
+    as_dtype(data.dtype)
+    cls = {"dense": Dense, "row_sparse": RowSparse, "csr": CSR}[stype]
+    named = dict(zip(cls.aux, aux, strict=True))
+    storage = Dense(data) if cls is Dense else cls(data, **named, shape=shape)
+    storage.validate()
+    found.freeze(storage)
+    return NDArray(storage, found)
+
+
+def _alone() -> tuple[int, int]:
+    """What `_references` says of a storage that one array alone holds."""
+    array = NDArray.__new__(NDArray)
+    array.storage = Dense(np.zeros(1))
+    return _references(array.storage)
+
+
+_ALONE = _alone()

@@ -1,0 +1,59 @@
+"""Parameters of operators: plain values, completed by defaults, as keys that confuse nothing."""
+
+import inspect
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from sparseops.ndarray import NDArray
+
+REQUIRED = inspect.Parameter.empty
+
+
+def complete(operator: str, defaults: Mapping[str, Any], params: Mapping[str, Any]) -> dict:
+    """The parameters of a call of `operator`: `params`, checked, over `defaults`."""
+    values = dict(defaults)
+    for name, value in params.items():
+        if name not in values:
+            raise TypeError(
+                f"{operator}() has no parameter {name!r}; it has {', '.join((*defaults, 'stype'))}"
+            )
+        values[name] = _plain(operator, name, value)
+    missing = [f"{name}=" for name, value in values.items() if value is REQUIRED]
+    if missing:
+        raise TypeError(f"{operator}() needs {', '.join(missing)}")
+    return values
+
+
+def _plain(operator: str, name: str, value: Any) -> Any:
+    """`value` with lists and slices as tuples; TypeError if it cannot be a key."""
+    if type(value) in (int, str, bool, float, type(None), type):
+        return value
+    if isinstance(value, (list, tuple)):
+        return tuple(_plain(operator, name, item) for item in value)
+    if isinstance(value, slice):
+        return value.start, value.stop, value.step
+    try:
+        hash(value)
+    except TypeError:
+        plain = False
+    else:
+        plain = not isinstance(value, NDArray)
+    if not plain:
+        raise TypeError(
+            f"{operator}() got {type(value).__name__} for {name!r}; parameters are plain values, "
+            "and arrays go by position"
+        )
+    return value
+
+
+def frozen(value: Any) -> Any:
+    """`value` as a key that tells 1, 1.0 and True apart, and 0.0 from -0.0, and knows NaN again."""
+    if type(value) is dict:
+        return tuple([frozen(item) for item in value.values()])
+    if type(value) is tuple:
+        return tuple([frozen(item) for item in value])
+    if isinstance(value, (float, complex, np.inexact)):
+        return type(value), repr(value)
+    return type(value), value

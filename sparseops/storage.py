@@ -1,0 +1,280 @@
+"""The ways in which an array's values lie in memory: dense, row_sparse and csr.
+
+A storage is a few arrays of a backend and the shape that they stand for. Canonical form is an
+invariant of the two sparse ones: indices in range and strictly ascending (per row for csr), hence
+no duplicates, `indptr` exact, and nothing in memory behind what `indptr` counts. Explicit zeros are
+legal. `validate` tells what is wrong with a structure, `canonicalize` sorts and merges it.
+"""
+
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from sparseops.errors import DTypeError, FormatError
+from sparseops.spec import Spec
+
+_INT32_MAX = 2**31 - 1
+
+
+class Storage:
+    """Base of the storages: values, and the shape that they stand for.
+
+    Storages are never changed: operators and mutations make new ones.
+    """
+
+    __slots__ = ("data", "shape")
+    stype: ClassVar[str]
+    aux: ClassVar[tuple[str, ...]] = ()
+
+    data: Any
+    shape: tuple[int, ...]
+
+    @property
+    def spec(self) -> Spec:
+        """The shape, dtype and storage type."""
+        return Spec(self.shape, self.data.dtype, self.stype)
+
+    @property
+    def nbytes(self) -> int:
+        """The bytes of values and indices together."""
+        return self.data.nbytes + sum(getattr(self, name).nbytes for name in self.aux)
+
+    def with_data(self, data: Any) -> Self:
+        """The same structure with the values `data`."""
+        raise NotImplementedError
+
+    def validate(self) -> None:
+        """Raise FormatError at the first place where the structure is not canonical."""
+
+    def __repr__(self) -> str:
+        parts = ", ".join(f"{name}={getattr(self, name)!r}" for name in ("data", *self.aux))
+        return f"{type(self).__name__}({parts}, shape={self.shape})"
+
+
+class Dense(Storage):
+    """Every value is stored.
+
+    Parameters
+    ----------
+    data : array of any shape
+        The values.
+    """
+
+    __slots__ = ()
+    stype = "dense"
+
+    def __init__(self, data: Any):
+        self.data = data
+        self.shape = data.shape
+
+    def with_data(self, data: Any) -> "Dense":
+        """A dense storage of the values `data`."""
+        return Dense(data)
+
+
+class RowSparse(Storage):
+    """Some rows of an n-dimensional array are stored whole; the others are zero.
+
+    Parameters
+    ----------
+    data : array of shape (rows stored, ...)
+        The stored rows.
+    indices : int32 or int64 array of shape (rows stored,)
+        Their numbers, strictly ascending.
+    shape : tuple of int
+        The shape of the whole array; its tail is that of `data`.
+    """
+
+    __slots__ = ("indices",)
+    stype = "row_sparse"
+    aux = ("indices",)
+
+    def __init__(self, data: Any, indices: Any, shape: tuple[int, ...]):
+        self.data = data
+        self.indices = indices
+        self.shape = shape
+
+    def with_data(self, data: Any) -> "RowSparse":
+        """The same rows with the values `data`."""
+        return RowSparse(data, self.indices, self.shape)
+
+    def validate(self) -> None:
+        """Raise FormatError unless `indices` are row numbers, strictly ascending."""
+        self.validate_parts()
+        _refuse(self.indices[1:] <= self.indices[:-1], self.indices, "not above the one before it")
+
+    def validate_parts(self) -> None:
+        """Raise FormatError unless lengths agree and `indices` are row numbers in any order."""
+        _check_index_arrays(self)
+        expected = (len(self.indices), *self.shape[1:])
+        if self.data.shape != expected:
+            raise FormatError(
+                f"data has shape {self.data.shape}; {len(self.indices)} indices in an array of "
+                f"shape {self.shape} need {expected}",
+                slot="data",
+            )
+        _check_range(self.indices, self.shape[0], "rows")
+
+    def canonicalize(self, xp: Any) -> "RowSparse":
+        """The same array with its rows in order and rows that stand twice added up."""
+        indices = self.indices
+        if not (indices[1:] <= indices[:-1]).any():
+            return self
+        order = xp.argsort(indices, kind="stable")
+        indices = indices[order]
+        starts = _starts(indices, xp)
+        data = _sum_groups(self.data[order], starts, lambda at: f"row {int(indices[starts[at]])}")
+        return RowSparse(data, indices[starts], self.shape)
+
+
+class CSR(Storage):
+    """Compressed sparse rows: row `i` stores `data[indptr[i]:indptr[i + 1]]`.
+
+    Parameters
+    ----------
+    data : array of shape (nnz,)
+        The stored values, row by row.
+    indices : int32 or int64 array of shape (nnz,)
+        Their columns, strictly ascending in each row.
+    indptr : array of shape (rows + 1,), of the width of `indices`
+        Where each row starts; the last entry is nnz.
+    shape : tuple of two int
+        Rows and columns.
+    """
+
+    __slots__ = ("indices", "indptr")
+    stype = "csr"
+    aux = ("indptr", "indices")
+
+    def __init__(self, data: Any, indices: Any, indptr: Any, shape: tuple[int, int]):
+        self.data = data
+        self.indices = indices
+        self.indptr = indptr
+        self.shape = shape
+
+    def with_data(self, data: Any) -> "CSR":
+        """The same structure with the values `data`."""
+        return CSR(data, self.indices, self.indptr, self.shape)
+
+    def validate(self) -> None:
+        """Raise FormatError unless `indptr` is exact and columns ascend in each row."""
+        self.validate_parts()
+        _refuse(self._descents(), self.indices, "not above the one before it in its row")
+
+    def validate_parts(self) -> None:
+        """Raise FormatError unless `indptr` and lengths agree and `indices` are columns."""
+        _check_index_arrays(self)
+        rows, columns = self.shape
+        indptr, nnz = self.indptr, len(self.indices)
+        if self.data.shape != (nnz,):
+            raise FormatError(
+                f"data has shape {self.data.shape}, but there are {nnz} indices", slot="data"
+            )
+        if len(indptr) != rows + 1:
+            raise FormatError(
+                f"indptr has {len(indptr)} entries; {rows} rows need {rows + 1}", slot="indptr"
+            )
+        if indptr[0] != 0:
+            raise FormatError(f"indptr[0]={int(indptr[0])}; it must be 0", slot="indptr")
+        falls = indptr[1:] < indptr[:-1]
+        if falls.any():
+            at = int(falls.argmax()) + 1
+            raise FormatError(
+                f"indptr[{at}]={int(indptr[at])}, below indptr[{at - 1}]={int(indptr[at - 1])}; "
+                "it must not decrease",
+                slot="indptr",
+            )
+        if indptr[-1] != nnz:
+            raise FormatError(
+                f"indptr[{rows}]={int(indptr[-1])}, but there are {nnz} indices", slot="indptr"
+            )
+        _check_range(self.indices, columns, "columns")
+
+    def canonicalize(self, xp: Any) -> "CSR":
+        """The same matrix with columns in order and entries that stand twice added up."""
+        if not self._descents().any():
+            return self
+        rows, columns = self.shape
+        row_ids = xp.repeat(xp.arange(rows), xp.diff(self.indptr).astype("int64"))
+        if rows * columns < 2**63:
+            keys = row_ids * columns + self.indices
+            order = xp.argsort(keys, kind="stable")
+        else:
+            order = xp.lexsort(xp.stack([self.indices.astype("int64"), row_ids]))
+        indices, row_ids = self.indices[order], row_ids[order]
+        starts = _starts(indices, xp, row_ids)
+        data = _sum_groups(
+            self.data[order],
+            starts,
+            lambda at: f"entry ({int(row_ids[starts[at]])}, {int(indices[starts[at]])})",
+        )
+        counts = xp.bincount(row_ids[starts], minlength=rows)
+        indptr = xp.zeros(rows + 1, self.indptr.dtype)
+        xp.cumsum(counts, out=indptr[1:])
+        return CSR(data, indices[starts], indptr, self.shape)
+
+    def _descents(self) -> Any:
+        """Where an entry's column is not above that of the entry before it in its row."""
+        descents = self.indices[1:] <= self.indices[:-1]
+        first = self.indptr[1:-1]
+        first = first[(first > 0) & (first < len(self.indices))]
+        descents[first - 1] = False
+        return descents
+
+
+def index_dtype(*largest: int) -> np.dtype:
+    """int32 while every one of the numbers `largest` fits, else int64."""
+    return np.dtype(np.int32 if max(largest, default=0) <= _INT32_MAX else np.int64)
+
+
+def _check_index_arrays(storage: Storage) -> None:
+    dtypes = []
+    for name in storage.aux:
+        found = getattr(storage, name)
+        if getattr(found, "ndim", None) != 1 or found.dtype not in (np.int32, np.int64):
+            kind = f"{found.dtype}{list(found.shape)}" if hasattr(found, "dtype") else type(found)
+            raise FormatError(f"{name} is {kind}; it must be 1-D, int32 or int64", slot=name)
+        dtypes.append(found.dtype)
+    if len(set(dtypes)) > 1:
+        raise FormatError(f"indptr is {dtypes[0]} and indices {dtypes[1]}; they share one width")
+
+
+def _check_range(indices: Any, limit: int, what: str) -> None:
+    if len(indices) and (indices.min() < 0 or indices.max() >= limit):
+        outside = (indices < 0) | (indices >= limit)
+        _refuse(outside, indices, f"but there are {limit} {what}", shift=0)
+
+
+def _refuse(bad: Any, indices: Any, reason: str, shift: int = 1) -> None:
+    if bad.any():
+        at = int(bad.argmax()) + shift
+        raise FormatError(f"indices[{at}]={int(indices[at])}, {reason}", slot="indices")
+
+
+def _starts(indices: Any, xp: Any, row_ids: Any = None) -> Any:
+    """Where each group of equal entries starts, in sorted `indices` (and `row_ids`)."""
+    changes = indices[1:] != indices[:-1]
+    if row_ids is not None:
+        changes |= row_ids[1:] != row_ids[:-1]
+    return xp.concatenate([xp.zeros(1, "int64"), xp.flatnonzero(changes) + 1])
+
+
+def _sum_groups(data: Any, starts: Any, name: Any) -> Any:
+    """The sums of the groups of `data` that begin at `starts`, without silent wrapping."""
+    dtype = data.dtype
+    if len(starts) == len(data) or dtype.kind == "b":
+        return np.logical_or.reduceat(data, starts) if len(starts) < len(data) else data
+    if dtype.kind not in "iu":
+        wide = data.astype(np.float32) if dtype == np.float16 else data
+        return np.add.reduceat(wide, starts).astype(dtype, copy=False)
+    sums = np.add.reduceat(data, starts, dtype=np.int64 if dtype.kind == "i" else np.uint64)
+    rounded = np.add.reduceat(data, starts, dtype=np.float64)
+    limits = np.iinfo(dtype)
+    wrapped = (sums < limits.min) | (sums > limits.max) | (np.abs(rounded - sums) > 2.0**62)
+    if wrapped.any():
+        at = np.unravel_index(int(wrapped.argmax()), wrapped.shape)
+        raise DTypeError(
+            f"the values given for {name(at[0])} add up to about {rounded[at]:.6g}; {dtype} holds "
+            f"[{limits.min}, {limits.max}]: give wider values"
+        )
+    return sums.astype(dtype)
