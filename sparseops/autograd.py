@@ -109,16 +109,14 @@ class Tape:
         if self.spent:
             raise GradientError(_SPENT)
         targets, sources = _listed(y, "y"), _listed(w, "w")
-        asks = _asks(stypes, len(sources))
+        asks = (None,) * len(sources) if stypes is None else _asks(stypes, len(sources))
         heads = _heads(targets, output_gradients)
         calls = list(self.calls)
-        self._check_known(targets, sources, calls)
-        steps = plan_gradients(
-            calls,
-            {x.token for x in targets},
-            {x.token: ask for x, ask in zip(sources, asks, strict=True)},
-        )
-        found = walk(steps, targets, heads, {x.token for x in sources})
+        asked = {x.token: ask for x, ask in zip(sources, asks, strict=True)}
+        steps = plan_gradients(calls, [x.token for x in targets], asked)
+        if not steps:
+            _check_known(targets, sources, calls)
+        found = walk(steps, targets, heads, asked)
         results = [
             _finished(found.get(x.token), x, ask) for x, ask in zip(sources, asks, strict=True)
         ]
@@ -132,24 +130,13 @@ class Tape:
             self.calls.clear()
         return results[0] if isinstance(w, NDArray) else results
 
-    def _check_known(
-        self, targets: list[NDArray], sources: list[NDArray], calls: list[Call]
-    ) -> None:
-        known = {x.token for x in sources}.union(*(c.tokens_out + c.tokens_in for c in calls))
-        for x in targets:
-            if x.token not in known:
-                raise GradientError(
-                    f"y: {x.spec} was not computed while this tape recorded; compute it inside "
-                    "the tape's with block"
-                )
-
 
 _SPENT = "the tape is spent: it gave its gradient; use Tape(persistent=True) for several"
 
 
-def record(operator: Any, plan: Any, args: Any, results: Any, state: Any) -> None:
+def record(plan: Any, args: Any, results: Any, state: Any) -> None:
     """Put a call on every tape that records."""
-    call = Call(operator, plan, args, results, state)
+    call = Call(plan, args, results, state)
     for tape in tapes.get():
         if not tape.spent:
             tape.calls.append(call)
@@ -158,6 +145,17 @@ def record(operator: Any, plan: Any, args: Any, results: Any, state: Any) -> Non
 def is_training() -> bool:
     """Whether the innermost tape that records was made with ``training=True``."""
     return _training.get()
+
+
+def _check_known(targets: list[NDArray], sources: list[NDArray], calls: list[Call]) -> None:
+    """Raise where a target has nothing to do with the tape, rather than answer zero."""
+    known = {x.token for x in sources}.union(*(c.tokens_out + c.tokens_in for c in calls))
+    for x in targets:
+        if x.token not in known:
+            raise GradientError(
+                f"y: {x.spec} was not computed while this tape recorded; compute it inside the "
+                "tape's with block"
+            )
 
 
 def _finished(value: NDArray | None, x: NDArray, ask: str | None) -> NDArray:
@@ -175,6 +173,8 @@ def _finished(value: NDArray | None, x: NDArray, ask: str | None) -> NDArray:
 
 
 def _listed(found: Any, name: str, count: int | None = None) -> list[NDArray]:
+    if type(found) is NDArray and count in (None, 1):
+        return [found]
     arrays = [found] if isinstance(found, NDArray) else found
     if not isinstance(arrays, (list, tuple)) or not all(isinstance(x, NDArray) for x in arrays):
         raise GradientError(f"{name} is {type(found).__name__}; it is an NDArray or a list of them")
@@ -184,7 +184,7 @@ def _listed(found: Any, name: str, count: int | None = None) -> list[NDArray]:
 
 
 def _asks(stypes: Any, count: int) -> list[str | None]:
-    asks = [stypes] * count if stypes is None or isinstance(stypes, str) else list(stypes)
+    asks = [stypes] * count if isinstance(stypes, str) else list(stypes)
     if len(asks) != count:
         raise GradientError(f"stypes has {len(asks)} storages; w has {count} arrays")
     for ask in asks:
@@ -201,6 +201,8 @@ def _heads(targets: list[NDArray], given: Any) -> list[NDArray]:
                     f"y has shape {y.shape}; only a scalar has a gradient without output_gradients"
                 )
         return [asarray(1, y.dtype, backend=y.backend) for y in targets]
+    if type(given) is NDArray and len(targets) == 1 and given.form is targets[0].form:
+        return [given]
     values = [given] if len(targets) == 1 and not isinstance(given, (list, tuple)) else given
     if len(values) != len(targets):
         raise GradientError(f"output_gradients has {len(values)} arrays; y has {len(targets)}")

@@ -85,18 +85,16 @@ class Backend:
         """int32 while every one of the numbers `largest` fits, else int64."""
         return index_dtype(*largest)
 
-    def freeze(self, storage: Storage) -> None:
-        """Make the arrays of `storage` read-only, where the library can."""
+    def freeze(self, *arrays: Any) -> None:
+        """Make `arrays` read-only, where the library can."""
         if self.xp is np:
-            storage.data.setflags(write=False)
-            for name in storage.aux:
-                getattr(storage, name).setflags(write=False)
+            for array in arrays:
+                array.setflags(False)
 
-    def structure(self, storage: Storage) -> Storage:
-        """`storage` without its values: zeros that take no memory."""
-        data = storage.data
-        zero = self.xp.zeros((), data.dtype)
-        return storage.with_data(self.xp.broadcast_to(zero, data.shape))
+    def structure(self, hollow: Storage, dtype: Any) -> Storage:
+        """The storage `hollow`, which has no values, with zeros that take no memory."""
+        zero = self.xp.zeros((), dtype)
+        return hollow.with_data(self.xp.broadcast_to(zero, hollow.stored_shape))
 
     def __repr__(self) -> str:
         return f"<backend {self.name}>"

@@ -171,7 +171,7 @@ def row_sparse_array(
 
 def wrap(storage: Storage, backend: Backend) -> NDArray:
     """An array of a storage that is checked."""
-    backend.freeze(storage)
+    backend.freeze(*storage.parts)
     return NDArray(storage, backend)
 
 
@@ -233,5 +233,4 @@ def _shares(found: NDArray, obj: Any) -> bool:
     """Whether `found` has memory of somebody else's."""
     if found is obj:
         return True
-    parts = [found.storage.data, *(getattr(found.storage, name) for name in found.storage.aux)]
-    return any(part.base is not None for part in parts)
+    return any(part.base is not None for part in found.storage.parts)

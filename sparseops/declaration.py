@@ -41,8 +41,6 @@ class Declaration:
         self._storage_function: Callable[..., Any] | None = None
         self._plans: dict[tuple, Plan] = {}
         self._conditions: tuple[Where, ...] = ()
-        self._kept: tuple = ()
-        self._find_kept()
 
     def _read_parameters(self, signature: inspect.Signature) -> None:
         parameters = list(signature.parameters.values())
@@ -170,7 +168,6 @@ class Declaration:
                         f"{self.__name__} has {len(self.outputs)} results"
                     )
             self._declare(self.gradients.setdefault(wrt, []), made)
-            self._find_kept()
             return function
 
         return decorate
@@ -212,7 +209,7 @@ class Declaration:
                     )
         rules.extend(made)
         self._plans.clear()
-        reads = [r.where for r in self.kernels if r.where and {*r.where.names} & {*self.inputs}]
+        reads = [r.where for r in self.kernels if r.where and r.where.reads(self.inputs)]
         self._conditions = tuple(dict.fromkeys(reads))
 
     def _kernel_wants(self, function: Callable) -> tuple[str, ...]:
@@ -257,23 +254,16 @@ class Declaration:
                     + ", ".join(allowed)
                 )
 
-    def _find_kept(self) -> None:
-        wants = {name for rules in self.gradients.values() for r in rules for name in r.wants}
-        reads = {
-            n for rules in self.gradients.values() for r in rules if r.where for n in r.where.names
-        }
-        del reads  # numbers are always kept
-        self._kept = (
-            tuple(name in wants for name in self.inputs),
-            tuple(name in wants for name in self.outputs),
-        )
+    def kept(self, inputs: Sequence[Any]) -> tuple[tuple[bool, ...], tuple[bool, ...]]:
+        """Which of a call's inputs and results some gradient rule names; empty where none.
 
-    def kept(self, count: int) -> tuple[Sequence[bool], Sequence[bool]]:
-        """Which of `count` inputs, and which results, some gradient rule names."""
-        inputs, outputs = self._kept
-        if self.variadic:
-            inputs = inputs[:-1] + inputs[-1:] * (count - len(inputs) + 1)
-        return inputs, outputs
+        `inputs` are specs or numbers; numbers are always kept.
+        """
+        wants = {name for rules in self.gradients.values() for r in rules for name in r.wants}
+        names = [self.slot_name(slot) for slot in range(len(inputs))]
+        keeps = [n in wants or isinstance(x, Number) for n, x in zip(names, inputs, strict=True)]
+        outputs = [name in wants for name in self.outputs]
+        return tuple(keeps) * any(keeps), tuple(outputs) * any(outputs)
 
     # Names
 

@@ -5,25 +5,38 @@ pass over the calls before a value exists (`plan_gradients`); then values flow (
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from sparseops.creation import zeros
 from sparseops.errors import DTypeError, GradientError, ShapeError, StorageError
 from sparseops.ndarray import NDArray
 from sparseops.policy import report
 from sparseops.registry import operators
-from sparseops.signature import Known, Rule, choose_gradient, table
+from sparseops.signature import choose_gradient, table
+
+_HEAD, _INPUT, _INPUTS, _OUTPUT, _STATE = range(5)
 
 
 class Call:
     """One operator call, with no more of its arrays than its gradient rules name.
 
-    `tokens_in` has None for numbers; `inputs` and `outputs` have None for what is not kept.
+    Attributes
+    ----------
+    plan : Plan
+        How the call was done; its operator, parameters, specs and storages.
+    tokens_in, tokens_out : list
+        The arrays by their tokens; None for numbers.
+    inputs, outputs : sequence
+        The arrays that some rule names, and the numbers; None for what is not kept, and empty where
+        nothing is.
+    versions : sequence of int
+        The versions that the inputs had.
+    structures : sequence
+        The storages of sparse results, without values.
     """
 
     __slots__ = (
         "inputs",
-        "operator",
         "outputs",
         "plan",
         "state",
@@ -33,147 +46,153 @@ class Call:
         "versions",
     )
 
-    def __init__(
-        self, operator: Any, plan: Any, args: Sequence[Any], results: Sequence[NDArray], state: Any
-    ):
-        self.operator = operator
+    def __init__(self, plan: Any, args: Sequence[Any], results: Sequence[NDArray], state: Any):
         self.plan = plan
         self.state = state
-        arrays = [type(x) is NDArray for x in args]
-        self.tokens_in = [x.token if a else None for x, a in zip(args, arrays, strict=True)]
-        self.versions = [x.version if a else 0 for x, a in zip(args, arrays, strict=True)]
+        self.tokens_in = [x.token if type(x) is NDArray else None for x in args]
         self.tokens_out = [x.token for x in results]
-        keep_in, keep_out = operator.kept(len(args))
-        self.inputs = [
-            x if kept or not a else None for x, kept, a in zip(args, keep_in, arrays, strict=True)
-        ]
-        self.outputs = [x if kept else None for x, kept in zip(results, keep_out, strict=True)]
-        self.structures = [
-            None if x.stype == "dense" else NDArray(plan.backend.structure(x.storage), x.form)
-            for x in results
-        ]
-
-    @property
-    def stypes(self) -> Known:
-        """The storages of the inputs."""
-        return self.plan.filled[: len(self.inputs)]
-
-    @property
-    def given(self) -> dict[str, Any]:
-        """The parameters and numbers that conditions read."""
-        return self.operator.given(self.inputs, self.plan.params)
+        self.inputs = self.versions = self.outputs = self.structures = ()
+        if plan.keeps_inputs:
+            keeps = plan.keeps_inputs
+            self.inputs = [x if k else None for x, k in zip(args, keeps, strict=True)]
+            self.versions = [x.version if type(x) is NDArray else 0 for x in self.inputs]
+        if plan.keeps_outputs:
+            keeps = plan.keeps_outputs
+            self.outputs = [x if k else None for x, k in zip(results, keeps, strict=True)]
+        if plan.sparse_results:
+            self.structures = [x.storage.with_data(None) for x in results]
 
 
-class Step(NamedTuple):
-    """One gradient to compute: by which input of which call, by which rule."""
+class Choice:
+    """The gradient rule by one input, as one form of call uses it.
 
-    call: Call
-    slot: int
-    rule: Rule
-    stypes: Known
-    heads: Known
+    `sources` tells for each name that the rule takes where its value comes from; `constants` are
+    the values that are the same for every such call.
+    """
+
+    __slots__ = ("constants", "heads", "rule", "slot", "sources", "stype", "stypes")
+
+    def __init__(self, plan: Any, slot: int, rule: Any, stypes: Sequence[str]):
+        operator, count = plan.operator, len(plan.inputs)
+        self.slot = slot
+        self.rule = rule
+        self.stypes = stypes
+        self.stype = rule.signature.outputs[0]
+        self.heads = rule.signature.heads or plan.filled[count:]
+        self.constants: dict[str, Any] = {}
+        self.sources: list[tuple[str, int, Any]] = []
+        inputs = dict(operator.named_inputs(range(count)))
+        for name in rule.wants:
+            if name in operator.head_names:
+                self.sources.append((name, _HEAD, operator.head_names.index(name)))
+            elif name == operator.variadic:
+                self.sources.append((name, _INPUTS, inputs[name]))
+            elif name in inputs:
+                self.sources.append((name, _INPUT, inputs[name][0]))
+            elif name in operator.outputs:
+                self.sources.append((name, _OUTPUT, operator.outputs.index(name)))
+            elif name == "state":
+                self.sources.append((name, _STATE, None))
+            elif name in plan.params:
+                self.constants[name] = plan.params[name]
+            else:
+                specs = [plan.inputs[n] for n in inputs[name.removesuffix("_spec")]]
+                variadic = name == f"{operator.variadic}_spec"
+                self.constants[name] = tuple(specs) if variadic else specs[0]
+
+
+Steps = list[tuple[Call, list[Choice]]]
 
 
 def plan_gradients(
     calls: Sequence[Call], targets: Iterable[int], asks: Mapping[int, str | None]
-) -> list[Step]:
+) -> Steps:
     """The gradients to compute for `calls`, in forward order; no values are touched.
 
     The ask for a source is given; the ask for an intermediate result is the storage in which the
     call that made it wants its gradient, as the rule by its first differentiated input says.
+    O(calls).
     """
     reached, active = set(asks), []
     for call in calls:
-        slots = [
-            slot
-            for slot, token in enumerate(call.tokens_in)
-            if token in reached and call.plan.differentiable[slot]
-        ]
+        tokens = call.tokens_in
+        slots = [slot for slot in call.plan.differentiable if tokens[slot] in reached]
         if slots:
             active.append((call, slots))
-            reached.update(
-                t
-                for t, f in zip(call.tokens_out, call.plan.results, strict=True)
-                if f.spec.dtype.kind in "fc"
-            )
+            reached.update([call.tokens_out[n] for n in call.plan.differentiable_results])
     needed, useful = set(targets), []
     for call, slots in reversed(active):
         if not needed.isdisjoint(call.tokens_out):
             useful.append((call, slots))
-            needed.update(call.tokens_in[slot] for slot in slots)
+            needed.update([call.tokens_in[slot] for slot in slots])
     wanted: dict[int, str | None] = dict(asks)
     steps = []
     for call, slots in reversed(useful):
-        made = []
-        for slot in slots:
-            rule, stypes = _choose(call, slot, wanted.get(call.tokens_in[slot]))
-            heads = rule.signature.heads or call.plan.filled[len(call.inputs) :]
-            made.append(Step(call, slot, rule, stypes, heads))
-        for token, head in zip(call.tokens_out, made[0].heads, strict=True):
+        choices = [_choose(call, slot, wanted.get(call.tokens_in[slot])) for slot in slots]
+        for token, head in zip(call.tokens_out, choices[0].heads, strict=True):
             if wanted.get(token) is None:
                 wanted[token] = head
-        steps += made
+        steps.append((call, choices))
     return steps
 
 
-def _choose(call: Call, slot: int, ask: str | None) -> tuple[Rule, Known]:
-    operator, given, backend = call.operator, call.given, call.plan.backend.name
-    name = operator.slot_name(slot)
-    rules = operator.gradients.get(name, ())
-    found = choose_gradient([r for r in rules if r.serves(backend, given)], call.stypes, ask)
-    if found is None:
+def _choose(call: Call, slot: int, ask: str | None) -> Choice:
+    plan = call.plan
+    found = plan.choices.get((slot, ask))
+    if found is not None:
+        return found
+    operator = plan.operator
+    name, given = operator.slot_name(slot), operator.given(call.inputs, plan.params)
+    rules, stypes = operator.gradients.get(name, ()), plan.filled[: len(plan.inputs)]
+    serving = [rule for rule in rules if rule.serves(plan.backend.name, given)]
+    chosen = choose_gradient(serving, stypes, ask)
+    if chosen is None:
         error = GradientError(
-            f"{operator.__name__} declares no gradient by {name!r} for "
-            f"({', '.join(call.stypes)}); declared by {name!r}:\n{table(rules)}",
+            f"{operator.__name__} declares no gradient by {name!r} for ({', '.join(stypes)}); "
+            f"declared by {name!r}:\n{table(rules)}",
             operator=operator.__name__,
             slot=name,
-            declared=call.stypes,
+            declared=stypes,
             available=tuple(str(rule) for rule in rules),
         )
-        error.add_note(f"in {operator.describe_call(call.plan.inputs, call.plan.params)}")
+        error.add_note(f"in {operator.describe_call(plan.inputs, plan.params)}")
         raise error
-    return found
+    choice = Choice(plan, slot, *chosen)
+    if not any(rule.where and rule.where.reads(operator.inputs) for rule in rules):
+        plan.choices[slot, ask] = choice
+    return choice
 
 
 def walk(
-    steps: list[Step], targets: list[NDArray], heads: list[NDArray], sources: set[int]
+    steps: Steps, targets: list[NDArray], heads: list[NDArray], sources: Iterable[int]
 ) -> dict[int, NDArray]:
     """The gradients by the tokens `sources`, from the gradients `heads` by `targets`."""
     found: dict[int, NDArray] = {}
     for x, head in zip(targets, heads, strict=True):
         _accumulate(found, x.token, head)
-    position = len(steps)
-    while position:
-        call = steps[position - 1].call
-        end = position
-        while position and steps[position - 1].call is call:
-            position -= 1
-        arrived = [
-            found.get(token) if token in sources else found.pop(token, None)
-            for token in call.tokens_out
-        ]
-        if all(g is None for g in arrived):
-            continue
+    for call, choices in reversed(steps):
+        arrived = [found.get(t) if t in sources else found.pop(t, None) for t in call.tokens_out]
         brought: dict[tuple[int, str], NDArray] = {}
-        for step in steps[position:end]:
-            if step.call.plan.variadic_from is None or step.slot < step.call.plan.variadic_from:
-                _accumulate(found, call.tokens_in[step.slot], _apply(step, arrived, brought))
-        _apply_variadic(steps[position:end], arrived, brought, found)
+        for choice in choices:
+            if choice.slot < call.plan.variadic_from:
+                value = _apply(call, choice, arrived, brought)
+                _accumulate(found, call.tokens_in[choice.slot], value)
+        if call.plan.operator.variadic:
+            _walk_starred(call, choices, arrived, brought, found)
     return found
 
 
-def _apply_variadic(
-    steps: list[Step], arrived: list, brought: dict, found: dict[int, NDArray]
+def _walk_starred(
+    call: Call, choices: list[Choice], arrived: list, brought: dict, found: dict[int, NDArray]
 ) -> None:
-    """The gradients by `*arrays`: one run of each rule that was chosen gives them all."""
-    starred = [s for s in steps if s.call.plan.variadic_from is not None]
-    starred = [s for s in starred if s.slot >= s.call.plan.variadic_from]
-    for rule in dict.fromkeys(s.rule for s in starred):
-        mine = [s for s in starred if s.rule is rule]
-        gradients = _apply(mine[0], arrived, brought, count=len(mine[0].call.inputs))
-        for step in mine:
-            value = gradients[step.slot - step.call.plan.variadic_from]
-            _accumulate(found, step.call.tokens_in[step.slot], value)
+    """The gradients by `*arrays`: each rule that was chosen runs once and answers for all."""
+    first = call.plan.variadic_from
+    starred = [choice for choice in choices if choice.slot >= first]
+    for rule in dict.fromkeys([choice.rule for choice in starred]):
+        mine = [choice for choice in starred if choice.rule is rule]
+        values = _apply(call, mine[0], arrived, brought, starred=True)
+        for choice in mine:
+            _accumulate(found, call.tokens_in[choice.slot], values[choice.slot - first])
 
 
 def _accumulate(found: dict[int, NDArray], token: int, term: NDArray) -> None:
@@ -182,50 +201,42 @@ def _accumulate(found: dict[int, NDArray], token: int, term: NDArray) -> None:
 
 
 def _apply(
-    step: Step, arrived: list[NDArray | None], brought: dict, count: int | None = None
+    call: Call, choice: Choice, arrived: list[NDArray | None], brought: dict, starred: bool = False
 ) -> Any:
-    """Run one rule, and hold its answer to its declaration."""
-    call, operator = step.call, step.call.operator
+    """Run one rule, and hold its answer to its declaration; for `*arrays` it answers for all."""
+    plan = call.plan
     try:
-        values = _arguments(step, arrived, brought)
-        answer = step.rule.function(**values)
-        if count is None:
-            return _checked(step, step.slot, answer)
-        first = call.plan.variadic_from
-        if not isinstance(answer, (list, tuple)) or len(answer) != count - first:
+        values = choice.constants.copy()
+        for name, kind, at in choice.sources:
+            if kind == _HEAD:
+                g = arrived[at]
+                if g is None or g.storage.stype != choice.heads[at]:
+                    g = _bring(call, at, choice.heads[at], g, brought)
+                values[name] = g
+            elif kind == _INPUT:
+                values[name] = _saved(call, at, choice.stypes[at])
+            elif kind == _OUTPUT:
+                values[name] = call.outputs[at]
+            elif kind == _INPUTS:
+                values[name] = tuple([_saved(call, slot, choice.stypes[slot]) for slot in at])
+            else:
+                values[name] = call.state
+        answer = choice.rule.function(**values)
+        if not starred:
+            return _checked(call, choice, choice.slot, answer)
+        first = plan.variadic_from
+        count = len(plan.inputs) - first
+        if not isinstance(answer, (list, tuple)) or len(answer) != count:
             raise GradientError(
-                f"the rule returned {type(answer).__name__}; it returns {count - first} gradients"
+                f"the rule by *{plan.operator.variadic} returned {type(answer).__name__}; it "
+                f"returns {count} gradients"
             )
-        return [_checked(step, first + n, value) for n, value in enumerate(answer)]
+        return [_checked(call, choice, first + n, value) for n, value in enumerate(answer)]
     except Exception as error:
-        described = operator.describe_call(call.plan.inputs, call.plan.params)
-        error.add_note(f"in the gradient by {operator.slot_name(step.slot)!r} of {described}")
+        described = plan.operator.describe_call(plan.inputs, plan.params)
+        name = plan.operator.slot_name(choice.slot)
+        error.add_note(f"in the gradient by {name!r} of {described}")
         raise
-
-
-def _arguments(step: Step, arrived: list[NDArray | None], brought: dict) -> dict[str, Any]:
-    """What the rule of `step` names, by name."""
-    call, operator, values = step.call, step.call.operator, {}
-    inputs = dict(operator.named_inputs(range(len(call.inputs))))
-    for name in step.rule.wants:
-        if name in operator.head_names:
-            values[name] = _bring(step, operator.head_names.index(name), arrived, brought)
-        elif name in inputs:
-            slots = inputs[name]
-            found = [_saved(call, slot, step.stypes[slot]) for slot in slots]
-            values[name] = tuple(found) if name == operator.variadic else found[0]
-        elif name in operator.outputs:
-            values[name] = call.outputs[operator.outputs.index(name)]
-        elif name == "state":
-            values[name] = call.state
-        elif name in call.plan.params:
-            values[name] = call.plan.params[name]
-        else:
-            slots = inputs[name.removesuffix("_spec")]
-            found = [call.plan.inputs[slot] for slot in slots]
-            star = name.removesuffix("_spec") == operator.variadic
-            values[name] = tuple(found) if star else found[0]
-    return values
 
 
 def _saved(call: Call, slot: int, stype: str) -> Any:
@@ -234,34 +245,31 @@ def _saved(call: Call, slot: int, stype: str) -> Any:
     if type(found) is not NDArray:
         return found
     if found.version != call.versions[slot]:
+        operator = call.plan.operator
         raise GradientError(
-            f"{call.operator.slot_name(slot)}: {found.spec} was changed in place after the tape "
+            f"{operator.slot_name(slot)}: {found.spec} was changed in place after the tape "
             "recorded it; compute the gradient before the change, or change a copy",
-            operator=call.operator.__name__,
-            slot=call.operator.slot_name(slot),
+            operator=operator.__name__,
+            slot=operator.slot_name(slot),
         )
-    return (
-        _to_dense(found, call, f"the gradient takes {call.operator.slot_name(slot)} as dense")
-        if stype == "dense"
-        else found
-    )
+    if stype == "dense" and found.storage.aux:
+        name = call.plan.operator.slot_name(slot)
+        return _to_dense(found, call, f"{name} is sparse, and the rule takes it dense")
+    return found
 
 
-def _bring(step: Step, position: int, arrived: list[NDArray | None], brought: dict) -> NDArray:
+def _bring(call: Call, position: int, wanted: str, g: NDArray | None, brought: dict) -> NDArray:
     """The gradient by result `position`, in the storage that the rule wants."""
-    wanted = step.heads[position]
     if (position, wanted) not in brought:
-        call, g = step.call, arrived[position]
-        spec = call.plan.results[position].spec
-        structure = call.structures[position]
+        form = call.plan.results[position]
+        hollow = call.structures[position] if call.plan.sparse_results else None
         if g is None:
-            g = zeros(spec.shape, spec.dtype, stype=wanted, backend=call.plan.backend)
-        elif g.stype == wanted:
-            pass
+            g = zeros(form.spec.shape, form.spec.dtype, stype=wanted, backend=call.plan.backend)
         elif wanted == "dense":
-            g = _to_dense(g, call, "a sparse gradient arrives where the rule takes dense")
-        elif g.stype == "dense" and structure is not None and structure.stype == wanted:
-            g = operators["sparse_mask"](g, structure)
+            g = _to_dense(g, call, "a sparse gradient arrives where the rule takes it dense")
+        elif g.stype == "dense" and hollow is not None and form.spec.stype == wanted:
+            structure = call.plan.backend.structure(hollow, form.spec.dtype)
+            g = operators["sparse_mask"](g, NDArray(structure, form))
         else:
             g = operators["cast_storage"](g, stype=wanted)
         brought[position, wanted] = g
@@ -269,36 +277,32 @@ def _bring(step: Step, position: int, arrived: list[NDArray | None], brought: di
 
 
 def _to_dense(x: NDArray, call: Call, reason: str) -> NDArray:
-    if x.stype == "dense":
-        return x
-    name = f"gradient of {call.operator.__name__}"
+    name = f"gradient of {call.plan.operator.__name__}"
     report(name, (x.stype,), reason, bytes_sparse=x.nbytes, bytes_dense=x.dense_nbytes)
     return operators["cast_storage"](x, stype="dense")
 
 
-def _checked(step: Step, slot: int, value: Any) -> NDArray:
+def _checked(call: Call, choice: Choice, slot: int, value: Any) -> NDArray:
     """The gradient `value`, if it has the shape of the input and the storage declared."""
-    spec, stype = step.call.plan.inputs[slot], step.rule.signature.outputs[0]
-    name = step.call.operator.slot_name(slot)
-    parts = {"operator": step.call.operator.__name__, "slot": name}
+    spec = call.plan.inputs[slot]
+    if type(value) is NDArray:
+        storage, dtype = value.storage, value.form.spec.dtype
+        if storage.shape == spec.shape and storage.stype == choice.stype and dtype is spec.dtype:
+            return value
+    name = call.plan.operator.slot_name(slot)
+    parts = {"operator": call.plan.operator.__name__, "slot": name}
+    promise = f"the gradient by {name!r} is declared {choice.stype}, but the rule returned"
     if not isinstance(value, NDArray):
-        raise StorageError(
-            f"the gradient by {name!r} is declared {stype}, but the rule returned "
-            f"{type(value).__name__}",
-            **parts,
-        )
+        raise StorageError(f"{promise} {type(value).__name__}", declared=choice.stype, **parts)
     if value.shape != spec.shape:
         raise ShapeError(
             f"the gradient by {name!r} has shape {value.shape}; {name} has {spec.shape}",
             declared=spec.shape,
             **parts,
         )
-    if value.stype != stype:
+    if value.stype != choice.stype:
         raise StorageError(
-            f"the gradient by {name!r} is declared {stype}, but the rule returned {value.spec}",
-            declared=stype,
-            available=value.stype,
-            **parts,
+            f"{promise} {value.spec}", declared=choice.stype, available=value.stype, **parts
         )
     return _as_dtype_of(value, spec.dtype, parts)
 
@@ -306,8 +310,8 @@ def _checked(step: Step, slot: int, value: Any) -> NDArray:
 def _as_dtype_of(value: NDArray, dtype: Any, parts: Mapping[str, str]) -> NDArray:
     if value.dtype == dtype:
         return value
+    if value.dtype.kind not in "fc":
+        raise DTypeError(f"the gradient has dtype {value.dtype}; the input has {dtype}", **parts)
     if value.dtype.kind == "c" and dtype.kind == "f":
         value = operators["real"](value)
-    elif value.dtype.kind not in "fc":
-        raise DTypeError(f"the gradient has dtype {value.dtype}; the input has {dtype}", **parts)
     return operators["cast"](value, dtype=dtype)

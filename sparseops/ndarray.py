@@ -36,14 +36,14 @@ class Form:
 _forms: dict[tuple, Form] = {}
 
 
-def form_of(storage: Storage, backend: Backend) -> Form:
-    """The form of arrays that hold `storage`."""
-    key = storage.stype, storage.shape, storage.data.dtype, backend
+def form_of(known: Storage | Spec, backend: Backend) -> Form:
+    """The form of arrays with the shape, dtype and storage type of `known`."""
+    key = known.stype, known.shape, known.dtype, backend
     form = _forms.get(key)
     if form is None:
         if len(_forms) >= 4096:
             _forms.clear()
-        form = _forms[key] = Form(storage.spec, backend)
+        form = _forms[key] = Form(Spec(known.shape, known.dtype, known.stype), backend)
     return form
 
 
@@ -52,7 +52,8 @@ class NDArray(Operand):
 
     Made by `array`, `asarray`, `csr_array`, `row_sparse_array`, `zeros` and `random`, and by
     operators. Immutable but for ``x[...] = value``, optimizer updates and operators that declare
-    states, each of which counts up `version`.
+    states, each of which counts up `version`. `token` is a number that no other array has had, by
+    which tapes know this one.
 
     Examples
     --------
@@ -62,20 +63,13 @@ class NDArray(Operand):
       (0, 1)  2.0
     """
 
-    __slots__ = ("__weakref__", "_token", "form", "storage", "version")
+    __slots__ = ("__weakref__", "form", "storage", "token", "version")
 
     def __init__(self, storage: Storage, form: Form | Backend):
         self.storage = storage
         self.form = form if type(form) is Form else form_of(storage, form)
         self.version = 0
-        self._token = None
-
-    @property
-    def token(self) -> int:
-        """A number that no other array has had, by which tapes know this one."""
-        if self._token is None:
-            self._token = _new_token()
-        return self._token
+        self.token = _new_token()
 
     @property
     def spec(self) -> Spec:
@@ -192,8 +186,7 @@ class NDArray(Operand):
         return self.copy()
 
     def __reduce__(self) -> tuple:
-        storage, asnumpy = self.storage, self.backend.asnumpy
-        parts = [asnumpy(getattr(storage, name)) for name in ("data", *storage.aux)]
+        parts = [self.backend.asnumpy(part) for part in self.storage.parts]
         return _restore, (self.stype, self.shape, parts, self.backend.name)
 
     def __repr__(self) -> str:
@@ -328,7 +321,7 @@ def _restore(stype: str, shape: tuple, parts: list[np.ndarray], backend: str) ->
     named = dict(zip(cls.aux, aux, strict=True))
     storage = Dense(data) if cls is Dense else cls(data, **named, shape=shape)
     storage.validate()
-    found.freeze(storage)
+    found.freeze(*storage.parts)
     return NDArray(storage, found)
 
 

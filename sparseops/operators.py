@@ -58,7 +58,7 @@ class Operator(Declaration):
         known = self._known(specs, outputs)
         found = tuple(x for x in specs)
         try:
-            self._check_count(found)
+            self.check_count(found)
             _, filled = self.choose(known, values, numbers=found)
             described = self._described(found, filled, values)
         except Exception as error:
@@ -72,9 +72,10 @@ class Operator(Declaration):
 
     def _known(self, inputs: Sequence[Any], declared: Any) -> Known:
         stypes = [SCALAR if isinstance(x, Number) else x.stype for x in inputs]
-        return (*stypes, *self._declared(declared))
+        return (*stypes, *self.declared(declared))
 
-    def _declared(self, stype: Any) -> Known:
+    def declared(self, stype: Any) -> Known:
+        """The storages of the results that ``stype=`` declares."""
         count = len(self.outputs)
         if stype is None:
             return (UNDEFINED,) * count
@@ -216,15 +217,17 @@ class Operator(Declaration):
             else:
                 answer = plan.function(plan.backend, *storages, **plan.keywords)
             if plan.form is not None:
-                results = (admit(plan, answer, plan.form, storages),)
+                result = admit(plan, answer, plan.form, storages)
+                results = (result,)
             else:
                 results = admit_all(plan, answer, args, storages)
+                result = results if len(results) > 1 else results[0]
         except Exception as error:
             error.add_note(f"in {self.describe_call(args, plan.params)}")
             raise
         if tapes.get():
-            record(self, plan, args, results, state)
-        return results[0] if len(self.outputs) == 1 else results
+            record(plan, args, results, state)
+        return result
 
     def _call_with_casts(self, plan: Plan, args: Sequence[Any], params: dict[str, Any]) -> Any:
         """The call as casts around a direct one, which is what a tape sees and differentiates."""
@@ -246,7 +249,7 @@ class Operator(Declaration):
 
     def _make_plan(self, args: Sequence[Any], stype: Any, params: dict[str, Any]) -> Plan | None:
         """The plan for such a call; None if it has numbers alone."""
-        self._check_count(args)
+        self.check_count(args)
         arrays = [x for x in args if type(x) is NDArray]
         if args and not arrays:
             return None
@@ -291,7 +294,8 @@ class Operator(Declaration):
             )
         return next(iter(found), None) or get_backend()
 
-    def _check_count(self, args: Sequence[Any]) -> None:
+    def check_count(self, args: Sequence[Any]) -> None:
+        """Raise TypeError unless there are as many `args` as inputs."""
         expected = len(self.inputs)
         if self.variadic and len(args) >= expected - 1:
             return

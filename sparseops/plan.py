@@ -5,7 +5,7 @@ from typing import Any
 
 from sparseops.backend import Backend
 from sparseops.errors import StorageError
-from sparseops.ndarray import Form
+from sparseops.ndarray import form_of
 from sparseops.policy import report
 from sparseops.signature import Known, Rule
 from sparseops.spec import Spec
@@ -25,17 +25,29 @@ class Plan:
         The spec, or the number, of each input.
     results : tuple of Form
         The forms in which the rule gives its results.
+    keeps_inputs, keeps_outputs : tuple of bool
+        Which inputs and results the gradient rules name; empty where they name none.
+    differentiable, differentiable_results : tuple of int
+        The floating and complex ones; states are left out.
+    choices : dict
+        The gradient rules chosen before, by slot and ask.
+    variadic_from : int
+        The slot at which ``*arrays`` start; the number of inputs where there are none.
     """
 
     __slots__ = (
         "backend",
         "casts",
+        "choices",
         "differentiable",
+        "differentiable_results",
         "direct",
         "filled",
         "form",
         "function",
         "inputs",
+        "keeps_inputs",
+        "keeps_outputs",
         "keywords",
         "operator",
         "params",
@@ -43,6 +55,7 @@ class Plan:
         "result_casts",
         "results",
         "rule",
+        "sparse_results",
         "stateful",
         "trusted",
         "variadic_from",
@@ -73,18 +86,25 @@ class Plan:
         self.params = params
         self.keywords = {name: params[name] for name in rule.wants if name != "state"}
         self.stateful = "state" in rule.wants
-        self.variadic_from = len(operator.inputs) - 1 if operator.variadic else None
+        self.variadic_from = len(operator.inputs) - 1 if operator.variadic else count
         self.results = tuple(
-            Form(Spec(shape, dtype, stype), backend)
+            form_of(Spec(shape, dtype, stype), backend)
             for (shape, dtype), stype in zip(described, named[count:], strict=True)
         )
         self.casts = _differences(named[:count], filled[:count])
         self.result_casts = _differences(filled[count:], named[count:])
+        self.keeps_inputs, self.keeps_outputs = operator.kept(inputs)
+        self.sparse_results = any(form.spec.stype != "dense" for form in self.results)
+        self.choices: dict[tuple[int, str | None], Any] = {}
         self.differentiable = tuple(
-            isinstance(spec, Spec)
+            slot
+            for slot, spec in enumerate(inputs)
+            if isinstance(spec, Spec)
             and spec.dtype.kind in "fc"
             and operator.slot_name(slot) not in operator.mutates
-            for slot, spec in enumerate(inputs)
+        )
+        self.differentiable_results = tuple(
+            n for n, form in enumerate(self.results) if form.spec.dtype.kind in "fc"
         )
         self.direct = not any(self.casts) and not any(self.result_casts)
         self.form = self.results[0] if len(self.results) == 1 and not operator.mutates else None

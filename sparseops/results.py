@@ -32,14 +32,17 @@ def admit(
         or (data.dtype is not spec.dtype and data.dtype != spec.dtype)
     ):
         _refuse(plan, storage, form, name)
-    if not plan.trusted and storage.aux and not _has_structure_of(storage, given):
-        try:
-            storage.validate()
-        except FormatError as error:
-            error.operator = plan.operator.__name__
-            error.add_note(f"kernel {plan.function.__name__} returned it for {spec}")
-            raise
-    plan.backend.freeze(storage)
+    if storage.aux and not _has_structure_of(storage, given):
+        if not plan.trusted:
+            try:
+                storage.validate()
+            except FormatError as error:
+                error.operator = plan.operator.__name__
+                error.add_note(f"kernel {plan.function.__name__} returned it for {spec}")
+                raise
+        plan.backend.freeze(*storage.parts)
+    else:
+        plan.backend.freeze(data)
     return NDArray(storage, form)
 
 

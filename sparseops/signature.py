@@ -106,6 +106,10 @@ class Where:
             self.names = tuple(self.values)
             self.text = ", ".join(f"{name}={value!r}" for name, value in self.values.items())
 
+    def reads(self, names: Iterable[str]) -> bool:
+        """Whether the condition depends on any of `names`."""
+        return any(name in names for name in self.names)
+
     def holds(self, given: Mapping[str, Any]) -> bool:
         """Whether the call with the parameters and numbers `given` meets the condition.
 

@@ -30,6 +30,11 @@ class Storage:
     shape: tuple[int, ...]
 
     @property
+    def dtype(self) -> np.dtype:
+        """The type of the values."""
+        return self.data.dtype
+
+    @property
     def spec(self) -> Spec:
         """The shape, dtype and storage type."""
         return Spec(self.shape, self.data.dtype, self.stype)
@@ -37,7 +42,17 @@ class Storage:
     @property
     def nbytes(self) -> int:
         """The bytes of values and indices together."""
-        return self.data.nbytes + sum(getattr(self, name).nbytes for name in self.aux)
+        return sum(part.nbytes for part in self.parts)
+
+    @property
+    def parts(self) -> tuple[Any, ...]:
+        """The arrays: values, then index arrays in MXNet's order."""
+        return (self.data, *(getattr(self, name) for name in self.aux))
+
+    @property
+    def stored_shape(self) -> tuple[int, ...]:
+        """The shape that `data` has for the index arrays that there are."""
+        raise NotImplementedError
 
     def with_data(self, data: Any) -> Self:
         """The same structure with the values `data`."""
@@ -67,6 +82,11 @@ class Dense(Storage):
         self.data = data
         self.shape = data.shape
 
+    @property
+    def stored_shape(self) -> tuple[int, ...]:
+        """The shape of the array."""
+        return self.shape
+
     def with_data(self, data: Any) -> "Dense":
         """A dense storage of the values `data`."""
         return Dense(data)
@@ -94,6 +114,11 @@ class RowSparse(Storage):
         self.indices = indices
         self.shape = shape
 
+    @property
+    def stored_shape(self) -> tuple[int, ...]:
+        """A row of the array for each index."""
+        return (len(self.indices), *self.shape[1:])
+
     def with_data(self, data: Any) -> "RowSparse":
         """The same rows with the values `data`."""
         return RowSparse(data, self.indices, self.shape)
@@ -106,11 +131,10 @@ class RowSparse(Storage):
     def validate_parts(self) -> None:
         """Raise FormatError unless lengths agree and `indices` are row numbers in any order."""
         _check_index_arrays(self)
-        expected = (len(self.indices), *self.shape[1:])
-        if self.data.shape != expected:
+        if self.data.shape != self.stored_shape:
             raise FormatError(
                 f"data has shape {self.data.shape}; {len(self.indices)} indices in an array of "
-                f"shape {self.shape} need {expected}",
+                f"shape {self.shape} need {self.stored_shape}",
                 slot="data",
             )
         _check_range(self.indices, self.shape[0], "rows")
@@ -151,6 +175,11 @@ class CSR(Storage):
         self.indices = indices
         self.indptr = indptr
         self.shape = shape
+
+    @property
+    def stored_shape(self) -> tuple[int, ...]:
+        """A value for each index."""
+        return (len(self.indices),)
 
     def with_data(self, data: Any) -> "CSR":
         """The same structure with the values `data`."""
