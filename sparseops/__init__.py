@@ -15,7 +15,7 @@ from sparseops.errors import (
     SparseOpsError,
     StorageError,
 )
-from sparseops.inference import infer_storage
+from sparseops.graph import infer_storage
 from sparseops.ndarray import NDArray
 from sparseops.operators import Operator, operator
 from sparseops.ops import *

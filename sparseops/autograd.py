@@ -5,10 +5,11 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
 
+from sparseops.call import Call
 from sparseops.constructors import asarray
 from sparseops.creation import zeros
 from sparseops.errors import GradientError, ShapeError, StorageError
-from sparseops.gradient import Call, plan_gradients, walk
+from sparseops.gradient import plan_gradients, walk
 from sparseops.ndarray import NDArray, tapes
 from sparseops.policy import report
 from sparseops.registry import operators
@@ -116,6 +117,9 @@ class Tape:
         steps = plan_gradients(calls, [x.token for x in targets], asked)
         if not steps:
             _check_known(targets, sources, calls)
+        for x in targets:
+            if x.version and x.token not in asked:
+                raise GradientError(f"y: {x.spec} was changed in place; differentiate a copy of it")
         found = walk(steps, targets, heads, asked)
         results = [
             _finished(found.get(x.token), x, ask) for x, ask in zip(sources, asks, strict=True)

@@ -2,15 +2,13 @@
 
 from typing import Any
 
-import numpy as np
-
 from sparseops.backend import Backend, get_backend
 from sparseops.errors import FormatError, ShapeError
-from sparseops.intake import as_indices, as_values, is_scipy, needed_length
+from sparseops.intake import allocating, as_indices, as_values, is_scipy, needed_length
 from sparseops.ndarray import NDArray
 from sparseops.registry import operators
-from sparseops.spec import as_dtype, as_shape
-from sparseops.storage import CSR, Dense, RowSparse, Storage
+from sparseops.spec import as_dtype, as_shape, as_stype
+from sparseops.storage import CSR, Dense, RowSparse, Storage, merged
 
 
 def array(obj: Any, dtype: Any = None, *, stype: str | None = None, backend: Any = None) -> NDArray:
@@ -63,17 +61,16 @@ def asarray(
     >>> values
     array([0., 0., 0.])
     """
+    wanted = None if stype is None else as_stype(stype, known=True)
     if isinstance(obj, NDArray):
-        if backend is not None and get_backend(backend) is not obj.backend:
-            obj = obj.to(backend)
-        found = obj
+        found = obj if backend is None else obj.to(backend)
+        if dtype is not None and found.dtype != as_dtype(dtype):
+            found = operators["cast"](found, dtype=as_dtype(dtype))
     elif is_scipy(obj):
-        found = _from_scipy(obj, get_backend(backend))
+        found = _from_scipy(obj, get_backend(backend), dtype)
     else:
         found = wrap(Dense(as_values(obj, get_backend(backend), dtype)), get_backend(backend))
-    if dtype is not None and found.dtype != as_dtype(dtype):
-        found = operators["cast"](found, dtype=as_dtype(dtype))
-    return found if stype is None else found.tostype(stype)
+    return found if wanted is None else found.tostype(wanted)
 
 
 def csr_array(obj: Any, shape: Any = None, *, dtype: Any = None, backend: Any = None) -> NDArray:
@@ -107,15 +104,15 @@ def csr_array(obj: Any, shape: Any = None, *, dtype: Any = None, backend: Any = 
       (0, 2)  4.0
       (1, 0)  2.0
     """
-    found = get_backend(backend)
+    found, shape = get_backend(backend), None if shape is None else matrix_shape(shape)
     if isinstance(obj, tuple) and len(obj) == 3:
         data, indices, indptr = obj
         indices, indptr = as_indices(found, shape, indices=indices, indptr=indptr)
-        if shape is None:
-            shape = len(indptr) - 1, needed_length(indices)
-        storage = CSR(as_values(data, found, dtype), indices, indptr, matrix_shape(shape))
         if not len(indptr):
             raise FormatError("indptr is empty; its first entry is 0", slot="indptr")
+        if shape is None:
+            shape = matrix_shape((len(indptr) - 1, needed_length(indices)))
+        storage = CSR(as_values(data, found, dtype), indices, indptr, shape)
         storage.validate_parts()
         return wrap(storage.canonicalize(found.xp), found)
     if isinstance(obj, tuple) and len(obj) == 2 and isinstance(obj[1], (tuple, list)):
@@ -155,7 +152,7 @@ def row_sparse_array(
     <float64[5,2] row_sparse, 1 row stored>
       row 3  [1. 2.]
     """
-    found = get_backend(backend)
+    found, shape = get_backend(backend), None if shape is None else as_shape(shape)
     if isinstance(obj, tuple) and len(obj) == 2:
         data, (indices,) = as_values(obj[0], found, dtype), as_indices(found, shape, indices=obj[1])
         if not data.ndim:
@@ -163,7 +160,6 @@ def row_sparse_array(
         if shape is None:
             shape = needed_length(indices), *data.shape[1:]
         storage = RowSparse(data, indices, as_shape(shape))
-        storage.spec  # noqa: B018 - raises ShapeError where there are no rows
         storage.validate_parts()
         return wrap(storage.canonicalize(found.xp), found)
     return _converted(obj, "row_sparse", shape, dtype, backend)
@@ -177,8 +173,8 @@ def wrap(storage: Storage, backend: Backend) -> NDArray:
 
 def _converted(obj: Any, stype: str, shape: Any, dtype: Any, backend: Any) -> NDArray:
     found = asarray(obj, dtype, stype=stype, backend=backend)
-    if shape is not None and found.shape != as_shape(shape):
-        raise ShapeError(f"the values have shape {found.shape}, not {as_shape(shape)}")
+    if shape is not None and found.shape != shape:
+        raise ShapeError(f"the values have shape {found.shape}, not {shape}")
     return found
 
 
@@ -194,39 +190,70 @@ def _from_coordinates(data: Any, places: Any, shape: Any, backend: Backend, dtyp
     if len(places) != 2:
         raise FormatError(f"{len(places)} index arrays; (data, (row, col)) has 2")
     xp = backend.xp
-    rows, columns = as_indices(backend, shape, row=places[0], col=places[1])
-    values = as_values(data, backend, dtype)
+    places = as_indices(backend, shape, row=places[0], col=places[1])
     if shape is None:
-        shape = needed_length(rows), needed_length(columns)
-    shape = matrix_shape(shape)
-    if not values.shape == rows.shape == columns.shape:
-        raise FormatError(
-            f"data, row and col have shapes {values.shape}, {rows.shape} and {columns.shape}"
-        )
-    for name, indices, limit in (("row", rows, shape[0]), ("col", columns, shape[1])):
+        shape = matrix_shape([needed_length(indices) for indices in places])
+    values, (rows, columns) = _merged(data, places, ("row", "col"), shape, backend, dtype)
+    with allocating(f"indptr of {shape[0]} rows"):
+        indptr = xp.zeros(shape[0] + 1, columns.dtype)
+        counts = xp.bincount(rows, minlength=shape[0])
+    xp.cumsum(counts, out=indptr[1:])
+    return wrap(CSR(values, columns, indptr, shape), backend)
+
+
+def _merged(
+    data: Any, places: Any, names: Any, shape: tuple[int, ...], backend: Backend, dtype: Any
+) -> tuple[Any, list[Any]]:
+    """Checked values, and where they stand, in order and with those of one place added up."""
+    values = as_values(data, backend, dtype)
+    for name, indices, limit in zip(names, places, shape, strict=True):
+        if values.shape != indices.shape:
+            raise FormatError(
+                f"data has shape {values.shape} and {name} {indices.shape}; they are equal",
+                slot=name,
+            )
         outside = (indices < 0) | (indices >= limit)
         if outside.any():
             at = int(outside.argmax())
             raise FormatError(f"{name}[{at}]={int(indices[at])}, but shape is {shape}", slot=name)
-    order = xp.argsort(rows, kind="stable")
-    counts = xp.bincount(rows, minlength=shape[0]) if shape[0] else xp.zeros(0, np.int64)
-    indptr = xp.zeros(shape[0] + 1, columns.dtype)
-    xp.cumsum(counts, out=indptr[1:])
-    storage = CSR(values[order], columns[order], indptr, shape)
-    return wrap(storage.canonicalize(xp), backend)
+    return merged(values, tuple(places), shape, backend.xp)
 
 
-def _from_scipy(obj: Any, backend: Backend) -> NDArray:
+def _from_scipy(obj: Any, backend: Backend, dtype: Any) -> NDArray:
     if obj.ndim != 2:
-        coo = obj.tocoo()
-        rows, inverse = np.unique(coo.coords[0], return_inverse=True)
-        data = np.zeros((len(rows), *obj.shape[1:]), as_dtype(coo.data.dtype))
-        np.add.at(data, (inverse, *coo.coords[1:]), coo.data)
-        return row_sparse_array((data, rows), obj.shape, backend=backend)
-    found = obj.tocsr()
-    nnz = int(found.indptr[-1])
-    parts = found.data[:nnz], found.indices[:nnz], found.indptr
-    return csr_array(parts, found.shape, backend=backend)
+        return _from_nd_coordinates(obj.tocoo(copy=False), backend, dtype)
+    if obj.format == "csc":
+        # Its own conversion would write anywhere if its structure were broken.
+        _compressed(obj, obj.shape[::-1], backend, dtype).validate_parts()
+        obj = obj.tocsr()
+    if obj.format == "csr":
+        storage = _compressed(obj, obj.shape, backend, dtype)
+        storage.validate_parts()
+        return wrap(storage.canonicalize(backend.xp), backend)
+    coo = obj.tocoo(copy=False)
+    return _from_coordinates(coo.data, (coo.row, coo.col), obj.shape, backend, dtype)
+
+
+def _compressed(obj: Any, shape: tuple[int, int], backend: Backend, dtype: Any) -> CSR:
+    """The parts of a csr or csc matrix, without what lies behind its last entry."""
+    stored = slice(int(obj.indptr[-1]) if len(obj.indptr) else 0)
+    indices, indptr = as_indices(backend, shape, indices=obj.indices[stored], indptr=obj.indptr)
+    return CSR(as_values(obj.data[stored], backend, dtype), indices, indptr, shape)
+
+
+def _from_nd_coordinates(coo: Any, backend: Backend, dtype: Any) -> NDArray:
+    """The rows that a sparse array of scipy with any number of axes stores something in."""
+    names = [f"coords[{axis}]" for axis in range(coo.ndim)]
+    places = as_indices(backend, coo.shape, **dict(zip(names, coo.coords, strict=True)))
+    values, (rows, *others) = _merged(coo.data, places, names, coo.shape, backend, dtype)
+    xp = backend.xp
+    firsts = xp.ones(len(rows), bool)
+    firsts[1:] = rows[1:] != rows[:-1]
+    indices = rows[firsts]
+    with allocating(f"{len(indices)} rows of shape {coo.shape[1:]}"):
+        data = xp.zeros((len(indices), *coo.shape[1:]), values.dtype)
+    data[(xp.cumsum(firsts) - 1, *others)] = values
+    return wrap(RowSparse(data, indices, coo.shape), backend)
 
 
 def _shares(found: NDArray, obj: Any) -> bool:

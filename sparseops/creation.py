@@ -5,10 +5,11 @@ from typing import Any
 import numpy as np
 
 from sparseops.backend import get_backend
-from sparseops.constructors import csr_array, matrix_shape, row_sparse_array, wrap
+from sparseops.constructors import csr_array, row_sparse_array, wrap
 from sparseops.errors import DTypeError, ShapeError
+from sparseops.intake import allocating
 from sparseops.ndarray import NDArray
-from sparseops.spec import as_dtype, as_shape, as_stype
+from sparseops.spec import Spec, as_stype
 from sparseops.storage import CSR, Dense, RowSparse, index_dtype
 
 
@@ -31,10 +32,9 @@ def zeros(shape: Any, dtype: Any = float, *, stype: str = "dense", backend: Any 
     >>> zeros((1000, 1000), stype="csr").nbytes
     4004
     """
-    found, shape, dtype = get_backend(backend), as_shape(shape), as_dtype(dtype)
-    if as_stype(stype) == "dense":
-        return wrap(Dense(found.xp.zeros(shape, dtype)), found)
-    return wrap(_EMPTY[as_stype(stype)](found.xp, shape, dtype), found)
+    found, spec = get_backend(backend), Spec(shape, dtype, as_stype(stype, known=True))
+    with allocating(f"{spec}"):
+        return wrap(_EMPTY[spec.stype](found.xp, spec.shape, spec.dtype), found)
 
 
 def random(
@@ -70,35 +70,53 @@ def random(
     """
     if not 0 <= density <= 1:
         raise ValueError(f"density={density}, but it lies in [0, 1]")
-    shape, dtype, rng = as_shape(shape), as_dtype(dtype), np.random.default_rng(rng)
-    if dtype.kind != "f":
-        raise DTypeError(f"random values are real floating numbers, not {dtype}")
-    if as_stype(stype) == "row_sparse":
-        rows = shape[0] if shape else 0
-        ids = np.sort(rng.choice(rows, round(density * rows), replace=False))
-        values = 1 - rng.random((len(ids), *shape[1:]))
-        return row_sparse_array((values.astype(dtype), ids), shape, backend=backend)
-    size = int(np.prod(shape, dtype=object)) if shape else 1
-    flat = np.sort(rng.choice(size, round(density * size), replace=False, shuffle=False))
-    values = (1 - rng.random(len(flat))).astype(dtype)
-    if stype == "csr":
-        columns = max(shape[1], 1) if len(shape) == 2 else 1
-        return csr_array((values, np.divmod(flat, columns)), shape, backend=backend)
-    dense = np.zeros(size, dtype)
-    dense[flat] = values
-    return wrap(Dense(get_backend(backend).xp.asarray(dense.reshape(shape))), get_backend(backend))
+    spec, rng = Spec(shape, dtype, as_stype(stype, known=True)), np.random.default_rng(rng)
+    if spec.dtype.kind != "f":
+        raise DTypeError(f"random values are real floating numbers, not {spec.dtype}")
+    rows = spec.stype == "row_sparse"
+    count = spec.shape[0] if rows else spec.size
+    if count >= 2**63:
+        raise ShapeError(f"{spec} has {count} places; at most 2**63 - 1 can be drawn from")
+    with allocating(f"{spec} of density {density}"):
+        stored = min(round(density * count), count)
+        places = np.sort(rng.choice(count, stored, replace=False, shuffle=False))
+        # Of what float32 draws, nothing is rounded to zero in float16.
+        drawn = np.float32 if spec.dtype.itemsize == 2 else np.float64
+        values = 1 - rng.random((stored, *spec.shape[1:]) if rows else stored, drawn)
+        return _PLACED[spec.stype](values.astype(spec.dtype), places, spec, backend)
 
 
-def _empty_csr(xp: Any, shape: tuple[int, ...], dtype: np.dtype) -> CSR:
-    rows, columns = matrix_shape(shape)
-    width = index_dtype(rows, columns)
-    return CSR(xp.zeros(0, dtype), xp.zeros(0, width), xp.zeros(rows + 1, width), (rows, columns))
+def _empty_dense(xp: Any, shape: tuple[int, ...], dtype: np.dtype) -> Dense:
+    return Dense(xp.zeros(shape, dtype))
+
+
+def _empty_csr(xp: Any, shape: tuple[int, int], dtype: np.dtype) -> CSR:
+    width = index_dtype(*shape)
+    return CSR(xp.zeros(0, dtype), xp.zeros(0, width), xp.zeros(shape[0] + 1, width), shape)
 
 
 def _empty_row_sparse(xp: Any, shape: tuple[int, ...], dtype: np.dtype) -> RowSparse:
-    if not shape:
-        raise ShapeError("shape () has no rows; row_sparse has at least 1 dimension")
     return RowSparse(xp.zeros((0, *shape[1:]), dtype), xp.zeros(0, index_dtype(shape[0])), shape)
 
 
-_EMPTY = {"csr": _empty_csr, "row_sparse": _empty_row_sparse}
+def _placed_dense(values: Any, places: Any, spec: Spec, backend: Any) -> NDArray:
+    data = np.zeros(spec.size, spec.dtype)
+    data[places] = values
+    found = get_backend(backend)
+    return wrap(Dense(found.xp.asarray(data.reshape(spec.shape))), found)
+
+
+def _placed_csr(values: Any, places: Any, spec: Spec, backend: Any) -> NDArray:
+    width = index_dtype(len(places), *spec.shape)
+    row, column = np.divmod(places, max(spec.shape[1], 1))
+    pair = row.astype(width), column.astype(width)
+    return csr_array((values, pair), spec.shape, backend=backend)
+
+
+def _placed_row_sparse(values: Any, places: Any, spec: Spec, backend: Any) -> NDArray:
+    rows = places.astype(index_dtype(spec.shape[0]))
+    return row_sparse_array((values, rows), spec.shape, backend=backend)
+
+
+_EMPTY = {"dense": _empty_dense, "csr": _empty_csr, "row_sparse": _empty_row_sparse}
+_PLACED = {"dense": _placed_dense, "csr": _placed_csr, "row_sparse": _placed_row_sparse}

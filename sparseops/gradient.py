@@ -7,6 +7,7 @@ pass over the calls before a value exists (`plan_gradients`); then values flow (
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from sparseops.call import Call
 from sparseops.creation import zeros
 from sparseops.errors import DTypeError, GradientError, ShapeError, StorageError
 from sparseops.ndarray import NDArray
@@ -15,52 +16,6 @@ from sparseops.registry import operators
 from sparseops.signature import choose_gradient, table
 
 _HEAD, _INPUT, _INPUTS, _OUTPUT, _STATE = range(5)
-
-
-class Call:
-    """One operator call, with no more of its arrays than its gradient rules name.
-
-    Attributes
-    ----------
-    plan : Plan
-        How the call was done; its operator, parameters, specs and storages.
-    tokens_in, tokens_out : list
-        The arrays by their tokens; None for numbers.
-    inputs, outputs : sequence
-        The arrays that some rule names, and the numbers; None for what is not kept, and empty where
-        nothing is.
-    versions : sequence of int
-        The versions that the inputs had.
-    structures : sequence
-        The storages of sparse results, without values.
-    """
-
-    __slots__ = (
-        "inputs",
-        "outputs",
-        "plan",
-        "state",
-        "structures",
-        "tokens_in",
-        "tokens_out",
-        "versions",
-    )
-
-    def __init__(self, plan: Any, args: Sequence[Any], results: Sequence[NDArray], state: Any):
-        self.plan = plan
-        self.state = state
-        self.tokens_in = [x.token if type(x) is NDArray else None for x in args]
-        self.tokens_out = [x.token for x in results]
-        self.inputs = self.versions = self.outputs = self.structures = ()
-        if plan.keeps_inputs:
-            keeps = plan.keeps_inputs
-            self.inputs = [x if k else None for x, k in zip(args, keeps, strict=True)]
-            self.versions = [x.version if type(x) is NDArray else 0 for x in self.inputs]
-        if plan.keeps_outputs:
-            keeps = plan.keeps_outputs
-            self.outputs = [x if k else None for x, k in zip(results, keeps, strict=True)]
-        if plan.sparse_results:
-            self.structures = [x.storage.with_data(None) for x in results]
 
 
 class Choice:
@@ -125,6 +80,7 @@ def plan_gradients(
         if not needed.isdisjoint(call.tokens_out):
             useful.append((call, slots))
             needed.update([call.tokens_in[slot] for slot in slots])
+    _check_versions(useful)
     wanted: dict[int, str | None] = dict(asks)
     steps = []
     for call, slots in reversed(useful):
@@ -134,6 +90,25 @@ def plan_gradients(
                 wanted[token] = head
         steps.append((call, choices))
     return steps
+
+
+def _check_versions(useful: Sequence[tuple[Call, list[int]]]) -> None:
+    """Raise where a value was changed in place between its making and use, or between two uses."""
+    seen: dict[int, int] = {}
+    for call, slots in reversed(useful):
+        for slot in slots:
+            version = call.versions[slot]
+            if seen.setdefault(call.tokens_in[slot], version) != version:
+                operator = call.plan.operator
+                name = operator.slot_name(slot)
+                raise GradientError(
+                    f"{name} of {operator.__name__} was changed in place while the tape recorded, "
+                    "so no gradient flows through it; change a copy",
+                    operator=operator.__name__,
+                    slot=name,
+                )
+        for token in call.tokens_out:
+            seen[token] = 0
 
 
 def _choose(call: Call, slot: int, ask: str | None) -> Choice:

@@ -1,137 +1,160 @@
-"""Storage inference of a function from names of storages alone: no shapes, no values."""
+"""Storage inference of one operator: what a call's storages are, before it has values."""
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from numbers import Number
-from typing import Any, NoReturn
+from typing import Any
 
-from sparseops.constructors import asarray
-from sparseops.errors import StorageError
-from sparseops.operand import Operand
-from sparseops.operators import Operator
+from sparseops.declaration import Declaration
+from sparseops.errors import ShapeError, StorageError
 from sparseops.parameters import complete
-from sparseops.signature import SCALAR
-from sparseops.spec import UNDEFINED, as_stype
+from sparseops.plan import check_answer
+from sparseops.signature import SCALAR, Known, Rule, choose, table
+from sparseops.spec import UNDEFINED, Spec, as_stype
 
 
-class InferredStorages(dict):
-    """The storage of every named value, and `outputs`, those of the results in order."""
+class Inference(Declaration):
+    """What an operator infers from its declaration."""
 
-    outputs: tuple[str, ...] = ()
+    def infer(self, *specs: Any, outputs: Any = None, **params: Any) -> Any:
+        """What is known of the results for inputs with `specs`; runs no kernel.
 
+        Parameters
+        ----------
+        *specs : Spec or number
+            The inputs; a storage may be "undefined".
+        outputs : str or tuple of str, optional
+            The results' storages, where they are declared.
+        **params
+            The operator's parameters.
 
-class _Symbol(Operand):
-    """A value of which only the storage is known, or not even that yet."""
+        Returns
+        -------
+        Spec, or tuple of Spec
+            A tuple where the operator has several results.
 
-    __slots__ = ("stype",)
-
-    def __init__(self, stype: str):
-        self.stype = stype
-
-    @property
-    def shape(self) -> NoReturn:
-        """Not known."""
-        raise StorageError("infer_storage knows storages alone, not shapes; use so.trace")
-
-    @property
-    def dtype(self) -> NoReturn:
-        """Not known."""
-        raise StorageError("infer_storage knows storages alone, not dtypes; use so.trace")
-
-    def trace_call(self, operator: Operator, args: Any, stype: Any, params: Any) -> Any:
-        """The results of one call: the storages that the operator infers."""
-        given = [x if isinstance(x, (_Symbol, Number)) else _Symbol(asarray(x).stype) for x in args]
-        operator.check_count(given)
-        filled = _infer(operator, given, operator.declared(stype), params)
-        for x, settled in zip(given, filled, strict=False):
-            if isinstance(x, _Symbol):
-                x.stype = settled
-        results = tuple(_Symbol(stype) for stype in filled[len(given) :])
+        Raises
+        ------
+        StorageError
+            If no signature fits.
+        """
+        values = complete(self.__name__, self.defaults, params)
+        known = self.known(specs, outputs)
+        found = tuple(x for x in specs)
+        try:
+            self.check_count(found)
+            _, filled = self.choose(known, values, numbers=found)
+            described = self.described(found, filled, values)
+        except Exception as error:
+            error.add_note(f"in {self.describe_call(found, values)}")
+            raise
+        results = tuple(
+            Spec(shape, dtype, stype)
+            for (shape, dtype), stype in zip(described, filled[len(specs) :], strict=True)
+        )
         return results[0] if len(results) == 1 else results
 
+    def known(self, inputs: Sequence[Any], declared: Any) -> Known:
+        """The partial assignment of a call: its inputs' storages and the declared results'."""
+        stypes = [SCALAR if isinstance(x, Number) else x.stype for x in inputs]
+        return (*stypes, *self.declared(declared))
 
-def infer_storage(function: Callable[..., Any], /, **stypes: str) -> InferredStorages:
-    """The storages of a function's values, from those of its inputs.
+    def declared(self, stype: Any) -> Known:
+        """The storages of the results that ``stype=`` declares."""
+        count = len(self.outputs)
+        if stype is None:
+            return (UNDEFINED,) * count
+        given = (stype,) if isinstance(stype, str) else tuple(stype)
+        if len(given) != count:
+            raise StorageError(
+                f"stype={stype!r} declares {len(given)} results; {self.__name__} has {count}",
+                operator=self.__name__,
+            )
+        return tuple(UNDEFINED if s is None else as_stype(s) for s in given)
 
-    Calls are inferred in the order in which `function` makes them; an input left open gets the
-    storage that the first call using it gives it, dense if none does. Describing functions do not
-    run, so shapes and dtypes are not known inside.
+    def choose(
+        self,
+        known: Known,
+        params: Mapping[str, Any] | None = None,
+        *,
+        numbers: Sequence[Any] = (),
+        backend: str | None = None,
+        same: Sequence[Sequence[int]] = (),
+    ) -> tuple[Rule, Known]:
+        """The rule for a partial assignment of storages, and the assignment that it fills.
 
-    Parameters
-    ----------
-    function : callable
-        An operator, or a function written with operators.
-    **stypes : str
-        The storages of inputs by name, and for an operator also of results; what is left out is
-        "undefined".
+        Parameters
+        ----------
+        known : tuple of str
+            A storage, "undefined" or (for a number) "scalar" for each input, then each result.
+        params : mapping, optional
+            The parameters; by default the declared defaults.
+        numbers : sequence, optional
+            The inputs, for conditions that read numbers.
+        backend : str, optional
+            The backend's name.
+        same : sequence, optional
+            The slots of each undefined array that stands in several.
+        """
+        values = self.defaults if params is None else params
+        given, count = self.given(numbers, values), len(known) - len(self.outputs)
+        rules = [rule for rule in self.kernels if rule.serves(backend, given)]
+        if self._storage_function is not None:
+            filled = self._ask_function(known, values)
+            found = (rules[0], filled) if rules else None
+        else:
+            found = choose(rules, known, count, same)
+        if found is None:
+            names = [self.slot_name(slot) for slot in range(count)] + list(self.outputs)
+            have = ", ".join(f"{n}: {s}" for n, s in zip(names, known, strict=True))
+            raise StorageError(
+                f"no signature of {self.__name__} fits ({have}); declared:\n{table(self.kernels)}",
+                operator=self.__name__,
+                slot=self._first_misfit(known, rules, count),
+                declared=known,
+                available=tuple(str(rule) for rule in self.kernels),
+            )
+        return found
 
-    Returns
-    -------
-    InferredStorages
-        A mapping from each input (and each result of an operator) to its storage; `.outputs` has
-        the results in order.
+    def _first_misfit(self, known: Known, rules: Sequence[Rule], count: int) -> str | None:
+        """The first input whose storage no signature takes."""
+        for slot, have in enumerate(known[:count]):
+            named = {r.signature.expand(count)[slot] for r in rules if r.signature is not None}
+            if have != UNDEFINED and have not in named and (have == SCALAR or "dense" not in named):
+                return self.slot_name(slot)
+        return self.slot_name(0) if count else None
 
-    Raises
-    ------
-    StorageError
-        If no signature fits a call, or `function` reads a shape or dtype.
+    def _ask_function(self, known: Known, params: Mapping[str, Any]) -> Known:
+        function = self._storage_function
+        names = inspect.signature(function).parameters
+        values = {name: params[name] for name in params if name in names}
+        return check_answer(
+            known, function(known, **values), lambda filled: function(filled, **values)
+        )
 
-    Examples
-    --------
-    >>> import sparseops as so
-    >>> so.infer_storage(so.dot, a="csr", b="dense")
-    {'a': 'csr', 'b': 'dense', 'out': 'dense'}
-    >>> so.infer_storage(lambda x, w: so.dot(x, w, transpose_a=True) * 2, x="csr").outputs
-    ('row_sparse',)
-    """
-    stypes = {name: as_stype(stype) for name, stype in stypes.items()}
-    if isinstance(function, Operator):
-        return _of_operator(function, stypes)
-    parameters = inspect.signature(function).parameters
-    for name in stypes:
-        if name not in parameters:
-            raise TypeError(f"the function has no input {name!r}; it has {', '.join(parameters)}")
-    symbols = {
-        name: _Symbol(stypes.get(name, UNDEFINED))
-        for name, parameter in parameters.items()
-        if name in stypes or parameter.default is parameter.empty
-    }
-    results = function(**symbols)
-    listed = results if isinstance(results, (tuple, list)) else (results,)
-    found = InferredStorages(
-        {name: "dense" if x.stype == UNDEFINED else x.stype for name, x in symbols.items()}
-    )
-    found.outputs = tuple("dense" if x.stype == UNDEFINED else x.stype for x in listed)
-    return found
-
-
-def _of_operator(operator: Operator, stypes: dict[str, str]) -> InferredStorages:
-    names = (*operator.inputs, *operator.outputs)
-    for name in stypes:
-        if name not in names:
-            raise TypeError(f"{operator.__name__} has no slot {name!r}; it has {', '.join(names)}")
-    declared = tuple(stypes.get(name, UNDEFINED) for name in operator.outputs)
-    inputs = [_Symbol(stypes.get(name, UNDEFINED)) for name in operator.inputs]
-    params = {name: d for name, d in operator.defaults.items() if d is not inspect.Parameter.empty}
-    filled = _infer(operator, inputs, declared, params, complete_parameters=False)
-    found = InferredStorages(zip(names, filled, strict=True))
-    found.outputs = filled[len(inputs) :]
-    return found
-
-
-def _infer(
-    operator: Operator,
-    inputs: Sequence[Any],
-    declared: Sequence[str],
-    params: dict[str, Any],
-    complete_parameters: bool = True,
-) -> tuple[str, ...]:
-    known = [SCALAR if isinstance(x, Number) else x.stype for x in inputs]
-    slots: dict[int, list[int]] = {}
-    for slot, x in enumerate(inputs):
-        if known[slot] == UNDEFINED:
-            slots.setdefault(id(x), []).append(slot)
-    same = [shared for shared in slots.values() if len(shared) > 1]
-    if complete_parameters:
-        params = complete(operator.__name__, operator.defaults, params)
-    return operator.choose((*known, *declared), params, numbers=inputs, same=same)[1]
+    def described(
+        self, inputs: Sequence[Any], filled: Known, params: Mapping[str, Any]
+    ) -> list[tuple]:
+        """What the describing function says: shape and dtype of each result."""
+        given = [
+            x if isinstance(x, Number) else x.with_stype(stype) if x.stype == UNDEFINED else x
+            for x, stype in zip(inputs, filled, strict=False)
+        ]
+        described = self.describe(*given, **params)
+        pairs = (
+            [described] if len(self.outputs) == 1 and not isinstance(described, list) else described
+        )
+        well_formed = isinstance(pairs, (list, tuple)) and all(
+            isinstance(pair, (tuple, list)) and len(pair) == 2 for pair in pairs
+        )
+        if not well_formed or len(pairs) != len(self.outputs):
+            raise ShapeError(
+                f"the describing function of {self.__name__} returned {described!r}; it returns "
+                + (
+                    "(shape, dtype)"
+                    if len(self.outputs) == 1
+                    else f"a list of {len(self.outputs)} pairs (shape, dtype)"
+                ),
+                operator=self.__name__,
+            )
+        return list(pairs)

@@ -11,6 +11,7 @@ import numpy as np
 
 from sparseops.backend import Backend, get_backend
 from sparseops.errors import BackendError, GradientError, ShapeError, StorageError
+from sparseops.form import Form, form_of
 from sparseops.operand import Operand
 from sparseops.preview import preview
 from sparseops.registry import operators
@@ -21,30 +22,6 @@ from sparseops.storage import CSR, Dense, RowSparse, Storage
 tapes: ContextVar[tuple] = ContextVar("tapes", default=())
 
 _new_token = count().__next__
-
-
-class Form:
-    """A spec and a backend: one object for all arrays of the form, which hashes by identity."""
-
-    __slots__ = ("backend", "spec")
-
-    def __init__(self, spec: Spec, backend: Backend):
-        self.spec = spec
-        self.backend = backend
-
-
-_forms: dict[tuple, Form] = {}
-
-
-def form_of(known: Storage | Spec, backend: Backend) -> Form:
-    """The form of arrays with the shape, dtype and storage type of `known`."""
-    key = known.stype, known.shape, known.dtype, backend
-    form = _forms.get(key)
-    if form is None:
-        if len(_forms) >= 4096:
-            _forms.clear()
-        form = _forms[key] = Form(Spec(known.shape, known.dtype, known.stype), backend)
-    return form
 
 
 class NDArray(Operand):

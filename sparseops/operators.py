@@ -1,7 +1,6 @@
 """Operators: what they infer, and how they are called."""
 
-import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from numbers import Number
 from types import SimpleNamespace
 from typing import Any
@@ -9,172 +8,24 @@ from typing import Any
 from sparseops.autograd import record
 from sparseops.backend import Backend, get_backend
 from sparseops.constructors import asarray
-from sparseops.declaration import Declaration
-from sparseops.errors import BackendError, ShapeError, StorageError
+from sparseops.errors import BackendError
+from sparseops.inference import Inference
 from sparseops.ndarray import NDArray, tapes
 from sparseops.parameters import complete, frozen
-from sparseops.plan import Plan, check_answer
+from sparseops.plan import Plan
 from sparseops.registry import operators
 from sparseops.results import admit, admit_all
-from sparseops.signature import SCALAR, Known, Rule, choose, table
-from sparseops.spec import UNDEFINED, Spec, as_stype
 
 _PLANS = 1024
 _PACKAGE = __name__.partition(".")[0] + "."
 
 
-class Operator(Declaration):
+class Operator(Inference):
     """A function of arrays, declared by what is known of its results, kernels and gradients.
 
     Made by `operator`. Calling it infers the storages, checks the policy, runs a kernel, checks
     what the kernel returned, and records the call on the tapes that are open.
     """
-
-    # Inference
-
-    def infer(self, *specs: Any, outputs: Any = None, **params: Any) -> Any:
-        """What is known of the results for inputs with `specs`; runs no kernel.
-
-        Parameters
-        ----------
-        *specs : Spec or number
-            The inputs; a storage may be "undefined".
-        outputs : str or tuple of str, optional
-            The results' storages, where they are declared.
-        **params
-            The operator's parameters.
-
-        Returns
-        -------
-        Spec, or tuple of Spec
-            A tuple where the operator has several results.
-
-        Raises
-        ------
-        StorageError
-            If no signature fits.
-        """
-        values = complete(self.__name__, self.defaults, params)
-        known = self._known(specs, outputs)
-        found = tuple(x for x in specs)
-        try:
-            self.check_count(found)
-            _, filled = self.choose(known, values, numbers=found)
-            described = self._described(found, filled, values)
-        except Exception as error:
-            error.add_note(f"in {self.describe_call(found, values)}")
-            raise
-        results = tuple(
-            Spec(shape, dtype, stype)
-            for (shape, dtype), stype in zip(described, filled[len(specs) :], strict=True)
-        )
-        return results[0] if len(results) == 1 else results
-
-    def _known(self, inputs: Sequence[Any], declared: Any) -> Known:
-        stypes = [SCALAR if isinstance(x, Number) else x.stype for x in inputs]
-        return (*stypes, *self.declared(declared))
-
-    def declared(self, stype: Any) -> Known:
-        """The storages of the results that ``stype=`` declares."""
-        count = len(self.outputs)
-        if stype is None:
-            return (UNDEFINED,) * count
-        given = (stype,) if isinstance(stype, str) else tuple(stype)
-        if len(given) != count:
-            raise StorageError(
-                f"stype={stype!r} declares {len(given)} results; {self.__name__} has {count}",
-                operator=self.__name__,
-            )
-        return tuple(UNDEFINED if s is None else as_stype(s) for s in given)
-
-    def choose(
-        self,
-        known: Known,
-        params: Mapping[str, Any] | None = None,
-        *,
-        numbers: Sequence[Any] = (),
-        backend: str | None = None,
-        same: Sequence[Sequence[int]] = (),
-    ) -> tuple[Rule, Known]:
-        """The rule for a partial assignment of storages, and the assignment that it fills.
-
-        Parameters
-        ----------
-        known : tuple of str
-            A storage, "undefined" or (for a number) "scalar" for each input, then each result.
-        params : mapping, optional
-            The parameters; by default the declared defaults.
-        numbers : sequence, optional
-            The inputs, for conditions that read numbers.
-        backend : str, optional
-            The backend's name.
-        same : sequence, optional
-            The slots of each undefined array that stands in several.
-        """
-        values = self.defaults if params is None else params
-        given, count = self.given(numbers, values), len(known) - len(self.outputs)
-        rules = [rule for rule in self.kernels if rule.serves(backend, given)]
-        if self._storage_function is not None:
-            filled = self._ask_function(known, values)
-            found = (rules[0], filled) if rules else None
-        else:
-            found = choose(rules, known, count, same)
-        if found is None:
-            names = [self.slot_name(slot) for slot in range(count)] + list(self.outputs)
-            have = ", ".join(f"{n}: {s}" for n, s in zip(names, known, strict=True))
-            raise StorageError(
-                f"no signature of {self.__name__} fits ({have}); declared:\n{table(self.kernels)}",
-                operator=self.__name__,
-                slot=self._first_misfit(known, rules, count),
-                declared=known,
-                available=tuple(str(rule) for rule in self.kernels),
-            )
-        return found
-
-    def _first_misfit(self, known: Known, rules: Sequence[Rule], count: int) -> str | None:
-        """The first input whose storage no signature takes."""
-        for slot, have in enumerate(known[:count]):
-            named = {r.signature.expand(count)[slot] for r in rules if r.signature is not None}
-            if have != UNDEFINED and have not in named and (have == SCALAR or "dense" not in named):
-                return self.slot_name(slot)
-        return self.slot_name(0) if count else None
-
-    def _ask_function(self, known: Known, params: Mapping[str, Any]) -> Known:
-        function = self._storage_function
-        names = inspect.signature(function).parameters
-        values = {name: params[name] for name in params if name in names}
-        return check_answer(
-            known, function(known, **values), lambda filled: function(filled, **values)
-        )
-
-    def _described(
-        self, inputs: Sequence[Any], filled: Known, params: Mapping[str, Any]
-    ) -> list[tuple]:
-        """What the describing function says: shape and dtype of each result."""
-        given = [
-            x if isinstance(x, Number) else x.with_stype(stype) if x.stype == UNDEFINED else x
-            for x, stype in zip(inputs, filled, strict=False)
-        ]
-        described = self.describe(*given, **params)
-        pairs = (
-            [described] if len(self.outputs) == 1 and not isinstance(described, list) else described
-        )
-        well_formed = isinstance(pairs, (list, tuple)) and all(
-            isinstance(pair, (tuple, list)) and len(pair) == 2 for pair in pairs
-        )
-        if not well_formed or len(pairs) != len(self.outputs):
-            raise ShapeError(
-                f"the describing function of {self.__name__} returned {described!r}; it returns "
-                + (
-                    "(shape, dtype)"
-                    if len(self.outputs) == 1
-                    else f"a list of {len(self.outputs)} pairs (shape, dtype)"
-                ),
-                operator=self.__name__,
-            )
-        return list(pairs)
-
-    # Calls
 
     def __call__(self, *args: Any, stype: Any = None, **params: Any) -> Any:
         """The results for `args`: arrays, numbers and constants by position, parameters by name.
@@ -257,9 +108,9 @@ class Operator(Declaration):
         backend = self._backend(arrays)
         inputs = [x.spec if type(x) is NDArray else x for x in args]
         try:
-            known = self._known(args, stype)
+            known = self.known(args, stype)
             rule, filled = self.choose(known, values, numbers=args, backend=backend.name)
-            described = self._described(inputs, filled, values)
+            described = self.described(inputs, filled, values)
             return Plan(self, backend, rule, filled, inputs, described, values)
         except Exception as error:
             error.add_note(f"in {self.describe_call(args, values)}")

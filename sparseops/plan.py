@@ -5,7 +5,7 @@ from typing import Any
 
 from sparseops.backend import Backend
 from sparseops.errors import StorageError
-from sparseops.ndarray import form_of
+from sparseops.form import form_of
 from sparseops.policy import report
 from sparseops.signature import Known, Rule
 from sparseops.spec import Spec

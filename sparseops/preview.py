@@ -7,7 +7,7 @@ import numpy as np
 
 from sparseops.storage import Storage
 
-_ENTRIES, _ROWS = 8, 4
+_ENTRIES, _ROWS, _VALUES = 8, 4, 1000
 
 
 def preview(storage: Storage, asnumpy: Callable[[Any], np.ndarray]) -> str:
@@ -17,18 +17,20 @@ def preview(storage: Storage, asnumpy: Callable[[Any], np.ndarray]) -> str:
 
 def _dense(storage: Any, asnumpy: Callable[[Any], np.ndarray]) -> str:
     data = storage.data
-    if data.size > 1000:
-        # NumPy's own summary needs no more than three entries at each end of an axis.
-        corner = tuple(slice(None) if n <= 6 else _ends(n) for n in data.shape)
-        for axis, index in enumerate(corner):
-            data = data[(slice(None),) * axis + (index,)]
-        with np.printoptions(threshold=0):
-            return f"<{storage.spec}, corners>\n{np.array2string(asnumpy(data), threshold=10**9)}"
-    return f"<{storage.spec}>\n{asnumpy(data)}"
+    if data.size > _VALUES:
+        corners = asnumpy(data[_corners(data.shape, _VALUES)])
+        return f"<{storage.spec}, corners>\n{np.array2string(corners, threshold=_VALUES)}"
+    return f"<{storage.spec}>\n{np.array2string(asnumpy(data), threshold=_VALUES)}"
 
 
-def _ends(length: int) -> list[int]:
-    return [0, 1, 2, length - 3, length - 2, length - 1]
+def _corners(shape: tuple[int, ...], most: int) -> tuple[np.ndarray, ...]:
+    """An index to both ends of the last axes, and to the start of those that are too many."""
+    kept = []
+    for length in reversed(shape):
+        keep = min(length, 6, most)
+        most //= keep
+        kept.append([*range(keep - keep // 2), *range(length - keep // 2, length)])
+    return np.ix_(*reversed(kept))
 
 
 def _csr(storage: Any, asnumpy: Callable[[Any], np.ndarray]) -> str:
@@ -53,6 +55,8 @@ def _listing(storage: Storage, count: str, places: list[str], values: Any, more:
     width = max(map(len, places), default=0)
     lines = [f"<{storage.spec}, {count}>"]
     for place, value in zip(places, values, strict=True):
+        if value.ndim > 3 and value.size:
+            value = value[_corners(value.shape, 6**3)]
         text = np.array2string(value, threshold=6, edgeitems=3) if value.ndim else str(value)
         lines.append(f"  {place:<{width}}  " + text.replace("\n", "\n" + " " * (width + 4)))
     return "\n".join(lines + [f"  and {more} more"] * (more > 0))

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from typing import Any, NoReturn
 
 from sparseops.errors import DTypeError, FormatError, ShapeError, StorageError
-from sparseops.ndarray import Form, NDArray
+from sparseops.form import Form
+from sparseops.ndarray import NDArray
 from sparseops.plan import Plan
 from sparseops.storage import Storage
 

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterable
 from enum import StrEnum
+from itertools import islice, zip_longest
 from operator import index
 from typing import Any
 
@@ -14,6 +15,7 @@ type_names = (
     "bool, int8 to int64, uint8 to uint64, float16, float32, float64, complex64, complex128"
 )
 _DTYPES = {np.dtype(c) for c in "?bhilqBHILQefdFD"}
+_MOST_AXES = 64
 
 
 class StorageType(StrEnum):
@@ -46,7 +48,7 @@ STORAGES = ("dense", "row_sparse", "csr")
 
 
 class Spec:
-    """The shape, dtype and storage type of an array.
+    """The shape, dtype and storage type of an array; never changed, and equal by its parts.
 
     Parameters
     ----------
@@ -66,13 +68,20 @@ class Spec:
     __slots__ = ("dtype", "shape", "stype")
 
     def __init__(self, shape: Any, dtype: Any = float, stype: str = "dense"):
-        self.shape = as_shape(shape)
-        self.dtype = as_dtype(dtype)
-        self.stype = as_stype(stype)
+        fix = super().__setattr__
+        fix("shape", as_shape(shape))
+        fix("dtype", as_dtype(dtype))
+        fix("stype", as_stype(stype))
         if stype == "csr" and len(self.shape) != 2:
             raise ShapeError(f"shape {self.shape} has {len(self.shape)} dimensions; csr has 2")
         if stype == "row_sparse" and not self.shape:
             raise ShapeError("shape () has no rows; row_sparse has at least 1 dimension")
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise AttributeError(f"a Spec is never changed; make another: Spec(..., {name}={value!r})")
+
+    def __delattr__(self, name: str) -> None:
+        raise AttributeError(f"a Spec is never changed; its {name} stays")
 
     @property
     def ndim(self) -> int:
@@ -114,11 +123,18 @@ class Spec:
 
 def as_shape(shape: Any) -> tuple[int, ...]:
     """`shape` as a tuple of non-negative Python integers."""
-    lengths = shape if isinstance(shape, Iterable) else (shape,)
+    # An array of shape () is iterable by its type alone.
+    several = type(shape) is tuple or (isinstance(shape, Iterable) and getattr(shape, "ndim", 1))
+    # Cut off, so that an endless iterator ends too.
+    lengths = islice(shape, _MOST_AXES + 1) if several else (shape,)
     try:
         found = tuple([index(n) for n in lengths])
     except TypeError:
         raise ShapeError(f"shape {shape!r} is not a tuple of integers") from None
+    if len(found) > _MOST_AXES:
+        raise ShapeError(
+            f"the shape has more than {_MOST_AXES} dimensions, the most that NumPy has"
+        )
     for axis, length in enumerate(found):
         if not 0 <= length < 2**63:
             raise ShapeError(f"shape[{axis}]={length}, but a length lies in [0, 2**63)")
@@ -127,27 +143,35 @@ def as_shape(shape: Any) -> tuple[int, ...]:
 
 def as_dtype(dtype: Any) -> np.dtype:
     """`dtype` as a NumPy dtype in native byte order, one that arrays can have."""
+    if isinstance(dtype, np.dtype) and dtype in _DTYPES:
+        return dtype
     try:
         found = np.dtype(dtype).newbyteorder("=")
-    except TypeError:
+    except (TypeError, ValueError):
         raise DTypeError(f"{dtype!r} is not a dtype; arrays hold {type_names}") from None
     if found not in _DTYPES:
         raise DTypeError(f"dtype {found} cannot be stored; arrays hold {type_names}")
     return found
 
 
-def as_stype(stype: Any) -> str:
-    """`stype` as a plain string, one of the storage types' names."""
+def as_stype(stype: Any, *, known: bool = False) -> str:
+    """`stype` as a plain string, one of the storage types' names; one of an array if `known`."""
     try:
-        return StorageType(stype).value
+        found = StorageType(stype).value
     except ValueError:
         names = ", ".join(StorageType)
         raise StorageError(f"{stype!r} is not a storage type; there are {names}") from None
+    if known and found == UNDEFINED:
+        raise StorageError(f"an array is never undefined; its storage is {', '.join(STORAGES)}")
+    return found
 
 
 def broadcast(*shapes: tuple[int, ...]) -> tuple[int, ...]:
-    """The shape that arrays of `shapes` have together, by NumPy's rule."""
-    try:
-        return np.broadcast_shapes(*shapes)
-    except ValueError:
-        raise ShapeError(f"shapes {' and '.join(map(str, shapes))} do not broadcast") from None
+    """The shape that arrays of `shapes` have together, by NumPy's rule; of any size."""
+    found = []
+    for lengths in zip_longest(*(reversed(shape) for shape in shapes), fillvalue=1):
+        several = set(lengths) - {1}
+        if len(several) > 1:
+            raise ShapeError(f"shapes {' and '.join(map(str, shapes))} do not broadcast")
+        found.append(several.pop() if several else 1)
+    return tuple(reversed(found))

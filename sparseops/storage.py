@@ -6,6 +6,7 @@ no duplicates, `indptr` exact, and nothing in memory behind what `indptr` counts
 legal. `validate` tells what is wrong with a structure, `canonicalize` sorts and merges it.
 """
 
+from math import prod
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -126,11 +127,11 @@ class RowSparse(Storage):
     def validate(self) -> None:
         """Raise FormatError unless `indices` are row numbers, strictly ascending."""
         self.validate_parts()
-        _refuse(self.indices[1:] <= self.indices[:-1], self.indices, "not above the one before it")
+        _check_ascending(self.indices[1:] <= self.indices[:-1], self.indices)
 
     def validate_parts(self) -> None:
         """Raise FormatError unless lengths agree and `indices` are row numbers in any order."""
-        _check_index_arrays(self)
+        _check_parts(self)
         if self.data.shape != self.stored_shape:
             raise FormatError(
                 f"data has shape {self.data.shape}; {len(self.indices)} indices in an array of "
@@ -141,14 +142,10 @@ class RowSparse(Storage):
 
     def canonicalize(self, xp: Any) -> "RowSparse":
         """The same array with its rows in order and rows that stand twice added up."""
-        indices = self.indices
-        if not (indices[1:] <= indices[:-1]).any():
+        if not (self.indices[1:] <= self.indices[:-1]).any():
             return self
-        order = xp.argsort(indices, kind="stable")
-        indices = indices[order]
-        starts = _starts(indices, xp)
-        data = _sum_groups(self.data[order], starts, lambda at: f"row {int(indices[starts[at]])}")
-        return RowSparse(data, indices[starts], self.shape)
+        data, (indices,) = merged(self.data, (self.indices,), self.shape[:1], xp)
+        return RowSparse(data, indices, self.shape)
 
 
 class CSR(Storage):
@@ -188,11 +185,11 @@ class CSR(Storage):
     def validate(self) -> None:
         """Raise FormatError unless `indptr` is exact and columns ascend in each row."""
         self.validate_parts()
-        _refuse(self._descents(), self.indices, "not above the one before it in its row")
+        _check_ascending(self._descents(), self.indices, " in the same row")
 
     def validate_parts(self) -> None:
         """Raise FormatError unless `indptr` and lengths agree and `indices` are columns."""
-        _check_index_arrays(self)
+        _check_parts(self)
         rows, columns = self.shape
         indptr, nnz = self.indptr, len(self.indices)
         if self.data.shape != (nnz,):
@@ -223,24 +220,13 @@ class CSR(Storage):
         """The same matrix with columns in order and entries that stand twice added up."""
         if not self._descents().any():
             return self
-        rows, columns = self.shape
+        rows = self.shape[0]
         row_ids = xp.repeat(xp.arange(rows), xp.diff(self.indptr).astype("int64"))
-        if rows * columns < 2**63:
-            keys = row_ids * columns + self.indices
-            order = xp.argsort(keys, kind="stable")
-        else:
-            order = xp.lexsort(xp.stack([self.indices.astype("int64"), row_ids]))
-        indices, row_ids = self.indices[order], row_ids[order]
-        starts = _starts(indices, xp, row_ids)
-        data = _sum_groups(
-            self.data[order],
-            starts,
-            lambda at: f"entry ({int(row_ids[starts[at]])}, {int(indices[starts[at]])})",
-        )
-        counts = xp.bincount(row_ids[starts], minlength=rows)
+        data, (row_ids, indices) = merged(self.data, (row_ids, self.indices), self.shape, xp)
+        counts = xp.bincount(row_ids, minlength=rows)
         indptr = xp.zeros(rows + 1, self.indptr.dtype)
         xp.cumsum(counts, out=indptr[1:])
-        return CSR(data, indices[starts], indptr, self.shape)
+        return CSR(data, indices, indptr, self.shape)
 
     def _descents(self) -> Any:
         """Where an entry's column is not above that of the entry before it in its row."""
@@ -256,7 +242,40 @@ def index_dtype(*largest: int) -> np.dtype:
     return np.dtype(np.int32 if max(largest, default=0) <= _INT32_MAX else np.int64)
 
 
-def _check_index_arrays(storage: Storage) -> None:
+def merged(
+    data: Any, places: tuple[Any, ...], shape: tuple[int, ...], xp: Any
+) -> tuple[Any, list[Any]]:
+    """Values and their places in order, those of one place added up without silent wrapping.
+
+    `places` has an array of indices for each axis of `shape`, the most significant first.
+    """
+    order = _order(places, shape, xp)
+    data, places = data[order], [indices[order] for indices in places]
+    changes = xp.zeros(max(len(order) - 1, 0), bool)
+    for indices in places:
+        changes |= indices[1:] != indices[:-1]
+    if changes.all():
+        return data, places
+    starts = xp.concatenate([xp.zeros(1, np.int64), xp.flatnonzero(changes) + 1])
+    places = [indices[starts] for indices in places]
+    return _sum_groups(data, starts, places), places
+
+
+def _order(places: tuple[Any, ...], shape: tuple[int, ...], xp: Any) -> Any:
+    """What sorts `places`, equal ones in the order in which they stand."""
+    if prod(shape) >= 2**63:
+        return xp.lexsort(xp.stack([indices.astype(np.int64) for indices in reversed(places)]))
+    keys = places[0].astype(np.int64)
+    for indices, length in zip(places[1:], shape[1:], strict=True):
+        keys = keys * length + indices
+    return xp.argsort(keys, kind="stable")
+
+
+def _check_parts(storage: Storage) -> None:
+    if not hasattr(storage.data, "dtype"):
+        raise FormatError(f"data is {type(storage.data)}; it must be an array", slot="data")
+    # Raises for a shape or a dtype that no array of the storage type has.
+    Spec(storage.shape, storage.dtype, storage.stype)
     dtypes = []
     for name in storage.aux:
         found = getattr(storage, name)
@@ -270,29 +289,27 @@ def _check_index_arrays(storage: Storage) -> None:
 
 def _check_range(indices: Any, limit: int, what: str) -> None:
     if len(indices) and (indices.min() < 0 or indices.max() >= limit):
-        outside = (indices < 0) | (indices >= limit)
-        _refuse(outside, indices, f"but there are {limit} {what}", shift=0)
+        at = int(((indices < 0) | (indices >= limit)).argmax())
+        raise FormatError(
+            f"indices[{at}]={int(indices[at])}, but there are {limit} {what}", slot="indices"
+        )
 
 
-def _refuse(bad: Any, indices: Any, reason: str, shift: int = 1) -> None:
-    if bad.any():
-        at = int(bad.argmax()) + shift
-        raise FormatError(f"indices[{at}]={int(indices[at])}, {reason}", slot="indices")
+def _check_ascending(descents: Any, indices: Any, where: str = "") -> None:
+    if descents.any():
+        at = int(descents.argmax()) + 1
+        raise FormatError(
+            f"indices[{at}]={int(indices[at])}, not above "
+            f"indices[{at - 1}]={int(indices[at - 1])}{where}",
+            slot="indices",
+        )
 
 
-def _starts(indices: Any, xp: Any, row_ids: Any = None) -> Any:
-    """Where each group of equal entries starts, in sorted `indices` (and `row_ids`)."""
-    changes = indices[1:] != indices[:-1]
-    if row_ids is not None:
-        changes |= row_ids[1:] != row_ids[:-1]
-    return xp.concatenate([xp.zeros(1, "int64"), xp.flatnonzero(changes) + 1])
-
-
-def _sum_groups(data: Any, starts: Any, name: Any) -> Any:
-    """The sums of the groups of `data` that begin at `starts`, without silent wrapping."""
+def _sum_groups(data: Any, starts: Any, places: list[Any]) -> Any:
+    """The sums of the groups of `data` that begin at `starts`, or why they do not fit."""
     dtype = data.dtype
-    if len(starts) == len(data) or dtype.kind == "b":
-        return np.logical_or.reduceat(data, starts) if len(starts) < len(data) else data
+    if dtype.kind == "b":
+        return np.logical_or.reduceat(data, starts)
     if dtype.kind not in "iu":
         wide = data.astype(np.float32) if dtype == np.float16 else data
         return np.add.reduceat(wide, starts).astype(dtype, copy=False)
@@ -302,8 +319,10 @@ def _sum_groups(data: Any, starts: Any, name: Any) -> Any:
     wrapped = (sums < limits.min) | (sums > limits.max) | (np.abs(rounded - sums) > 2.0**62)
     if wrapped.any():
         at = np.unravel_index(int(wrapped.argmax()), wrapped.shape)
+        place = [int(indices[at[0]]) for indices in places]
+        name = f"row {place[0]}" if len(place) == 1 else f"entry ({', '.join(map(str, place))})"
         raise DTypeError(
-            f"the values given for {name(at[0])} add up to about {rounded[at]:.6g}; {dtype} holds "
+            f"the values given for {name} add up to about {rounded[at]:.6g}; {dtype} holds "
             f"[{limits.min}, {limits.max}]: give wider values"
         )
     return sums.astype(dtype)

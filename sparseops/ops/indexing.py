@@ -1,3 +1,357 @@
-"""To be written."""
+"""Rows by number: read, kept, and put in place."""
 
-__all__ = []
+from operator import index as as_index
+
+import numpy as np
+
+from sparseops.errors import ShapeError
+from sparseops.operators import operator
+from sparseops.ops.cast import sparse_mask
+from sparseops.ops.products import sparse_product, working
+from sparseops.ops.rows import (
+    check_row_numbers,
+    csr_rows,
+    distinct,
+    row_numbers,
+    stored_rows,
+)
+from sparseops.ops.shape import reshape, transpose
+from sparseops.ops.slicing import place_rows
+from sparseops.ops.structure import find
+from sparseops.spec import as_shape
+from sparseops.storage import CSR, Dense, RowSparse, index_dtype
+
+__all__ = ["retain", "scatter_rows", "take"]
+
+
+@operator
+def row(x, *, index):
+    """Row number `index` of `x`: what ``x[index]`` gives.
+
+    Parameters
+    ----------
+    x : array of any storage
+        A csr array gives a row_sparse vector, which shares its memory; others give dense rows.
+    index : int
+        Negative numbers count from the end.
+
+    Raises
+    ------
+    IndexError
+        If there is no such row.
+
+    Notes
+    -----
+    The gradient by a dense `x` is row_sparse where no storage is asked for.
+
+    Examples
+    --------
+    >>> import sparseops as so
+    >>> so.csr_array([[0, 0], [0, 5]])[-1]
+    <int64[2] row_sparse, 1 row stored>
+      row 1  5
+    """
+    if not x.shape:
+        raise ShapeError("x has shape () and so no rows")
+    if not -x.shape[0] <= as_index(index) < x.shape[0]:
+        raise IndexError(f"index={index}, but there are {x.shape[0]} rows")
+    return x.shape[1:], x.dtype
+
+
+@row.forward("dense -> dense")
+def _row_dense(backend, x, *, index):
+    return Dense(x.data[index, ...])
+
+
+@row.forward("row_sparse -> dense")
+def _row_row_sparse(backend, x, *, index):
+    at = int(backend.xp.searchsorted(x.indices, index % x.shape[0]))
+    if at < len(x.indices) and x.indices[at] == index % x.shape[0]:
+        return Dense(x.data[at, ...])
+    return Dense(backend.xp.zeros(x.shape[1:], x.data.dtype))
+
+
+@row.forward("csr -> row_sparse")
+def _row_csr(backend, x, *, index):
+    start, stop = x.indptr[index % x.shape[0] :][:2].tolist()
+    return RowSparse(x.data[start:stop], x.indices[start:stop], x.shape[1:])
+
+
+@row.backward("x", "dense -> row_sparse")
+def _row_x(g, x_spec, index):
+    return _at_row(reshape(g, shape=(1, *x_spec.shape[1:])), x_spec, index)
+
+
+@row.backward("x", "dense -> dense")
+def _row_dense_x(g, x_spec, index):
+    return _at_row(reshape(g, shape=(1, *x_spec.shape[1:])), x_spec, index, stype="dense")
+
+
+@row.backward("x", "row_sparse -> row_sparse")
+def _row_row_sparse_x(g, x, index):
+    return sparse_mask(_at_row(reshape(g, shape=(1, *x.shape[1:])), x, index), x)
+
+
+@row.backward("x", "csr -> csr")
+def _row_csr_x(g, x, index):
+    # By way of a column, since a row_sparse row would be stored whole.
+    return sparse_mask(_at_row(transpose(reshape(g, shape=(-1, 1))), x, index), x)
+
+
+def _at_row(g, x, index, stype=None):
+    start = index % x.shape[0]
+    return place_rows(g, start=start, step=1, num_rows=x.shape[0], stype=stype)
+
+
+@operator
+def take(x, ids):
+    """The rows of `x` that `ids` names, in their order and as often as they stand there.
+
+    Parameters
+    ----------
+    x : array of any storage
+        The table.
+    ids : dense array of integers; of one dimension if `x` is csr
+        Row numbers; negative ones count from the end.
+
+    Returns
+    -------
+    NDArray
+        Of shape ``ids.shape + x.shape[1:]``: csr if `x` is csr, else dense. Rows that a row_sparse
+        `x` does not store are zeros.
+
+    Raises
+    ------
+    IndexError
+        If there is no such row.
+    DTypeError
+        If `ids` are not integers.
+
+    Notes
+    -----
+    O(ids) time and memory, whatever the size of `x` (a factor of log(rows stored) more for a
+    row_sparse one). So is the gradient by `x`: row_sparse if `x` is dense and no storage is asked
+    for, with rows that were taken twice added up; else at the places that `x` stores.
+
+    Examples
+    --------
+    >>> import sparseops as so
+    >>> so.take(so.row_sparse_array(([[1, 2]], [3]), shape=(5, 2)), [3, 0])
+    <int64[2,2] dense>
+    [[1 2]
+     [0 0]]
+    """
+    if not x.shape:
+        raise ShapeError("x has shape () and so no rows")
+    check_row_numbers(ids, "ids")
+    if x.stype == "csr" and ids.ndim != 1:
+        raise ShapeError(
+            f"ids has shape {ids.shape}, and rows of csr are taken by 1-D ids; reshape them, or "
+            "take from x.tostype('dense')"
+        )
+    return ids.shape + x.shape[1:], x.dtype
+
+
+@take.forward("dense, dense -> dense")
+def _take_dense(backend, x, ids):
+    ids = row_numbers(backend, ids.data, x.shape[0], "ids")
+    return Dense(backend.xp.take(x.data, ids, axis=0))
+
+
+@take.forward("row_sparse, dense -> dense")
+def _take_row_sparse(backend, x, ids):
+    ids = row_numbers(backend, ids.data, x.shape[0], "ids")
+    rows = stored_rows(backend, x, ids.reshape(-1))
+    return Dense(rows.reshape(ids.shape + x.shape[1:]))
+
+
+@take.forward("csr, dense -> csr")
+def _take_csr(backend, x, ids):
+    return csr_rows(backend, x, row_numbers(backend, ids.data, x.shape[0], "ids"))
+
+
+@take.backward("x", "dense, dense -> row_sparse")
+def _take_x(g, ids, x_spec):
+    return scatter_rows(*_listed(g, ids, x_spec), num_rows=x_spec.shape[0])
+
+
+@take.backward("x", "dense, dense -> dense")
+def _take_dense_x(g, ids, x_spec):
+    return scatter_rows(*_listed(g, ids, x_spec), num_rows=x_spec.shape[0], stype="dense")
+
+
+@take.backward("x", "row_sparse, dense -> row_sparse", "csr, dense -> csr")
+def _take_sparse_x(g, ids, x):
+    return sparse_mask(scatter_rows(*_listed(g, ids, x), num_rows=x.shape[0]), x)
+
+
+def _listed(g, ids, x):
+    """Rows of gradient and their ids, as lists."""
+    if ids.ndim == 1:
+        return g, ids
+    count = 1
+    for length in ids.shape:
+        count *= length
+    return reshape(g, shape=(count, *x.shape[1:])), reshape(ids, shape=(count,))
+
+
+@operator
+def retain(x, rows):
+    """`x` with only those of its stored rows that `rows` names.
+
+    Parameters
+    ----------
+    x : row_sparse array
+        What stays of it stays as it is.
+    rows : dense 1-D array of integers
+        Row numbers, in any order and any number of times; negative ones count from the end. Rows
+        that `x` does not store stay absent.
+
+    Returns
+    -------
+    NDArray
+        row_sparse.
+
+    Raises
+    ------
+    IndexError
+        If there is no such row.
+    DTypeError
+        If `rows` are not integers.
+
+    Notes
+    -----
+    O(rows log(rows stored) + rows stored).
+
+    Examples
+    --------
+    >>> import sparseops as so
+    >>> x = so.row_sparse_array(([[1.0], [2.0]], [0, 3]), shape=(5, 1))
+    >>> so.retain(x, [4, 3, 3])
+    <float64[5,1] row_sparse, 1 row stored>
+      row 3  [2.]
+    """
+    check_row_numbers(rows, "rows")
+    if rows.ndim != 1:
+        raise ShapeError(f"rows has shape {rows.shape}; it has 1 dimension")
+    return x.shape, x.dtype
+
+
+@retain.forward("row_sparse, dense -> row_sparse")
+def _retain(backend, x, rows):
+    xp = backend.xp
+    at, there = find(backend, row_numbers(backend, rows.data, x.shape[0], "rows"), x.indices)
+    kept = xp.zeros(len(x.indices), bool)
+    kept[at[there]] = True
+    return RowSparse(x.data[kept], x.indices[kept], x.shape)
+
+
+@retain.backward("x", "row_sparse, dense -> row_sparse")
+def _retain_x(g, x, rows):
+    return sparse_mask(retain(g, rows), x)
+
+
+@operator
+def scatter_rows(values, ids, *, num_rows):
+    """An array of `num_rows` rows in which row ``ids[i]`` is ``values[i]``, added up over `i`.
+
+    Parameters
+    ----------
+    values : dense or csr array of k rows
+        The rows.
+    ids : dense array of k integers
+        Where they come to stand; negative numbers count from the end.
+    num_rows : int
+        The number of rows of the result.
+
+    Returns
+    -------
+    NDArray
+        row_sparse, storing the rows that `ids` names; csr if `values` are csr.
+
+    Raises
+    ------
+    ShapeError
+        If there are not as many `ids` as rows.
+    IndexError
+        If there is no such row.
+    DTypeError
+        If `ids` are not integers.
+
+    Notes
+    -----
+    O(size of `values` + k log k), whatever `num_rows`; O(`num_rows` + nnz) for csr. Integers wrap,
+    booleans are joined by *or*, and float16 is added up in float32.
+
+    Examples
+    --------
+    >>> import sparseops as so
+    >>> so.scatter_rows([[1.0], [2.0], [4.0]], [7, 1, 7], num_rows=10)
+    <float64[10,1] row_sparse, 2 rows stored>
+      row 1  [2.]
+      row 7  [5.]
+    """
+    check_row_numbers(ids, "ids")
+    if ids.ndim != 1 or not values.shape or values.shape[0] != ids.shape[0]:
+        raise ShapeError(
+            f"values has shape {values.shape} and ids has {ids.shape}; there is one id for each row"
+        )
+    return (*as_shape(num_rows), *values.shape[1:]), values.dtype
+
+
+@scatter_rows.forward("dense, dense -> row_sparse")
+def _scatter_dense(backend, values, ids, *, num_rows):
+    xp = backend.xp
+    ids, shape = _row_indices(backend, ids, num_rows), (num_rows, *values.shape[1:])
+    if (ids[1:] > ids[:-1]).all():
+        return RowSparse(values.data, ids, shape)
+    rows, places = distinct(backend, ids, num_rows)
+    if len(rows) == len(ids):
+        data = xp.empty_like(values.data)
+        data[places] = values.data
+        return RowSparse(data, rows, shape)
+    return RowSparse(_added_up(backend, values.data, places, len(rows)), rows, shape)
+
+
+@scatter_rows.forward("csr, dense -> csr")
+def _scatter_csr(backend, values, ids, *, num_rows):
+    ids = _row_indices(backend, ids, num_rows)
+    chosen = _selection(backend, ids, num_rows, values.data.dtype)
+    return sparse_product(backend, chosen, True, values, False, values.data.dtype)
+
+
+def _row_indices(backend, ids, num_rows):
+    """The rows that `ids` names, of the width given or one that is wide enough."""
+    found = row_numbers(backend, ids.data, num_rows, "ids")
+    known = ids.data.dtype in (np.int32, np.int64)
+    return found if known else found.astype(index_dtype(num_rows))
+
+
+def _selection(backend, ids, columns, dtype):
+    """The csr matrix with a one in column ``ids[i]`` of each row i."""
+    xp, count = backend.xp, len(ids)
+    indptr = xp.arange(count + 1, dtype=ids.dtype)
+    return CSR(xp.ones(count, dtype), ids, indptr, (count, columns))
+
+
+def _added_up(backend, values, places, count):
+    """The rows of `values` added up at `places`, of which there are `count`."""
+    xp, dtype = backend.xp, values.dtype
+    flat = xp.ascontiguousarray(values).reshape(len(values), -1)
+    flat = flat.astype(working(dtype), copy=False)
+    if dtype.kind == "c":
+        # Real and imaginary parts on their own: 1 * (inf + 0j) has a NaN in it.
+        flat = flat.view(flat.real.dtype)
+    chosen = _selection(backend, places, count, flat.dtype)
+    sums = backend.matrix(chosen).T @ flat
+    return sums.view(working(dtype)).astype(dtype, copy=False).reshape(count, *values.shape[1:])
+
+
+@scatter_rows.backward("values", "dense, dense -> dense")
+def _scatter_rows_values(g, ids):
+    return take(g, ids)
+
+
+@scatter_rows.backward("values", "csr, dense -> csr")
+def _scatter_rows_csr_values(g, values, ids):
+    return sparse_mask(take(g, ids), values)

@@ -1,0 +1,104 @@
+"""Sums over axes, as arrays of the backend, for kernels that reduce."""
+
+from math import prod
+from operator import index
+from typing import Any
+
+import numpy as np
+
+from sparseops.backend import Backend
+from sparseops.errors import ShapeError
+from sparseops.storage import CSR, Dense, RowSparse, Storage
+
+
+def as_axes(axis: Any, ndim: int) -> tuple[int, ...]:
+    """`axis` (an int, several, or None for all of `ndim` axes) as ascending axis numbers."""
+    given = range(ndim) if axis is None else axis if isinstance(axis, (tuple, list)) else (axis,)
+    try:
+        numbers = [index(n) for n in given]
+    except TypeError:
+        raise ShapeError(f"axis {axis!r} is not an integer or a tuple of integers") from None
+    for n in numbers:
+        if not -ndim <= n < ndim:
+            raise ShapeError(
+                f"axis {n} of an array of {ndim} dimensions; it lies in [-{ndim}, {ndim})"
+            )
+    found = sorted(n % ndim for n in numbers)
+    for n, after in zip(found, found[1:], strict=False):
+        if n == after:
+            raise ShapeError(f"axis {n} stands twice in {axis!r}")
+    return tuple(found)
+
+
+def reduced_shape(shape: tuple[int, ...], axis: Any, keepdims: bool) -> tuple[int, ...]:
+    """The shape that is left when `axis` of `shape` is reduced."""
+    axes = as_axes(axis, len(shape))
+    if keepdims:
+        return tuple(1 if n in axes else length for n, length in enumerate(shape))
+    return tuple(length for n, length in enumerate(shape) if n not in axes)
+
+
+def reduces(axis):
+    """an axis is reduced"""
+    return axis != ()
+
+
+def keeps_rows(axis):
+    """axes behind the first, counted from it, are reduced"""
+    axes = axis if isinstance(axis, tuple) else (axis,)
+    return all(isinstance(n, int) and n > 0 for n in axes)
+
+
+def total(backend: Backend, x: Storage, axes: tuple[int, ...], dtype: np.dtype) -> Any:
+    """The sums of `x` over `axes`, added up in `dtype`, or wider."""
+    return backend.xp.asarray(_TOTALS[x.stype](backend.xp, x, axes, wide(dtype)))
+
+
+def _dense_total(xp: Any, x: Dense, axes: tuple[int, ...], dtype: np.dtype) -> Any:
+    return xp.sum(x.data, axis=axes, dtype=dtype)
+
+
+def _csr_total(xp: Any, x: CSR, axes: tuple[int, ...], dtype: np.dtype) -> Any:
+    data = x.data.astype(dtype, copy=False)
+    if len(axes) == 2:
+        return xp.sum(data)
+    found = xp.zeros(x.shape[1 - axes[0]], dtype)
+    if axes == (0,):
+        xp.add.at(found, x.indices, data)
+        return found
+    rows = xp.flatnonzero(xp.diff(x.indptr))
+    if len(rows):
+        found[rows] = xp.add.reduceat(data, x.indptr[rows])
+    return found
+
+
+def _rows_total(xp: Any, x: RowSparse, axes: tuple[int, ...], dtype: np.dtype) -> Any:
+    of_rows = xp.sum(x.data, axis=axes, dtype=dtype)
+    if 0 in axes:
+        return of_rows
+    found = xp.zeros((x.shape[0], *of_rows.shape[1:]), dtype)
+    found[x.indices] = of_rows
+    return found
+
+
+_TOTALS = {"dense": _dense_total, "csr": _csr_total, "row_sparse": _rows_total}
+
+
+def count_over(shape: tuple[int, ...], axes: tuple[int, ...]) -> int:
+    """How many values of an array of `shape` are reduced to one over `axes`."""
+    return prod(shape[n] for n in axes)
+
+
+def sum_dtype(dtype: np.dtype) -> np.dtype:
+    """The dtype of a sum: integers and bool in 64 bits."""
+    return np.dtype({"b": "int64", "i": "int64", "u": "uint64"}.get(dtype.kind, dtype))
+
+
+def mean_dtype(dtype: np.dtype) -> np.dtype:
+    """The dtype of a mean: float64 for integers and bool."""
+    return dtype if dtype.kind in "fc" else np.dtype(np.float64)
+
+
+def wide(dtype: np.dtype) -> np.dtype:
+    """The dtype in which a result of `dtype` is added up."""
+    return np.dtype(np.float32) if dtype == np.float16 else dtype

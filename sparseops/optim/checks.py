@@ -1,0 +1,99 @@
+"""What must hold before an optimizer changes anything."""
+
+from math import isfinite
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+
+from sparseops.errors import BackendError, DTypeError, ShapeError, StorageError
+from sparseops.ndarray import NDArray
+
+_DTYPES = (np.float16, np.float32, np.float64)
+
+
+def check_update(
+    optimizer: str, slots: tuple[str, ...], gradient: NDArray, state: dict[str, Any], param: NDArray
+) -> None:
+    """Raise unless the three belong together."""
+    check_param(optimizer, param)
+    _check_like("gradient", gradient, param, param.dtype)
+    names = ["step", *slots]
+    if not isinstance(state, dict) or set(state) != set(names):
+        found = list(state) if isinstance(state, dict) else type(state).__name__
+        raise ValueError(f"state has {found}; {optimizer} has {names}: make it by init(param)")
+    step = state["step"]
+    if not isinstance(step, Integral) or step < 0:
+        raise ValueError(f"state['step']={step!r}, but it counts steps")
+    arrays = [param, *(state[name] for name in slots)]
+    if len({id(x) for x in arrays}) < len(arrays):
+        raise ValueError("param and the arrays of the state are one array twice; each is its own")
+    for name in slots:
+        label, x = f"state[{name!r}]", state[name]
+        _check_like(label, x, param, work_dtype(param.dtype))
+        if x.stype != param.stype:
+            raise StorageError(
+                f"{label} is {x.stype} and param {param.stype}; init(param) makes them alike",
+                slot=label,
+                declared=x.stype,
+                available=param.stype,
+            )
+        if x.stype == "row_sparse" and not _same(x.storage.indices, param.storage.indices):
+            raise StorageError(
+                f"{label} stores other rows than param; init(param) makes them alike",
+                slot=label,
+            )
+
+
+def check_number(name: str, value: Any, least: float | None = None) -> None:
+    """Raise unless `value` is a finite number, and not below `least`."""
+    try:
+        fits = isfinite(value) and (least is None or value >= least)
+    except TypeError:
+        raise TypeError(f"{name} is {type(value).__name__}; it is a number") from None
+    if not fits:
+        rule = "finite" if least is None else f"finite and at least {least}"
+        raise ValueError(f"{name}={value}, but it is {rule}")
+
+
+def check_param(optimizer: str, param: NDArray) -> None:
+    """Raise unless `param` is one that optimizers move."""
+    if not isinstance(param, NDArray):
+        raise TypeError(f"param is {type(param).__name__}; it is an NDArray")
+    if param.stype == "csr":
+        raise StorageError(
+            f"param is {param.spec}; {optimizer} moves dense and row_sparse ones",
+            slot="param",
+            declared="csr",
+            available=("dense", "row_sparse"),
+        )
+    if param.dtype not in _DTYPES:
+        raise DTypeError(
+            f"param is {param.spec}; {optimizer} moves float16, float32 and float64", slot="param"
+        )
+
+
+def _check_like(label: str, x: Any, param: NDArray, dtype: np.dtype) -> None:
+    if not isinstance(x, NDArray):
+        raise TypeError(f"{label} is {type(x).__name__}; it is an NDArray")
+    if x.backend is not param.backend:
+        raise BackendError(
+            f"{label} is on {x.backend.name} and param on {param.backend.name}; move one with "
+            f"x.to({param.backend.name!r})",
+            slot=label,
+        )
+    if x.shape != param.shape:
+        raise ShapeError(f"{label} has shape {x.shape}; param has {param.shape}", slot=label)
+    if x.dtype != dtype:
+        raise DTypeError(
+            f"{label} has dtype {x.dtype}; param of {param.dtype} needs {dtype}", slot=label
+        )
+
+
+def work_dtype(dtype: np.dtype) -> np.dtype:
+    """The dtype of state and arithmetic for parameters of `dtype`."""
+    return np.result_type(dtype, np.float32)
+
+
+def _same(one: Any, other: Any) -> bool:
+    return one is other or (len(one) == len(other) and bool((one == other).all()))

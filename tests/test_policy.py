@@ -1,0 +1,371 @@
+"""What a fallback to dense does: allowed, warned about once, refused before it allocates."""
+
+import asyncio
+import inspect
+import os
+import re
+import subprocess
+import sys
+import threading
+import tracemalloc
+import warnings
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
+from pathlib import Path
+
+import numpy as np
+import pytest
+from user_operators import dense_only, describing, doubling, restore_registry
+
+import sparseops as so
+
+registry = pytest.fixture(autouse=True)(restore_registry)
+
+SHAPE = (50, 40)
+DENSE = 50 * 40 * 8
+
+
+@pytest.fixture
+def x():
+    return so.random(SHAPE, density=0.01, rng=0)
+
+
+@pytest.fixture
+def op():
+    return dense_only()
+
+
+def line():
+    """The file and line of the caller."""
+    frame = inspect.currentframe().f_back
+    return frame.f_code.co_filename, frame.f_lineno
+
+
+# Actions
+
+
+def test_allow_says_nothing_and_records(op, x):
+    with warnings.catch_warnings(), so.fallback("allow") as records:
+        warnings.simplefilter("error")
+        _, here = op(x), line()
+    (record,) = records
+    assert (record.operator, record.stypes) == ("dense_only", ("csr", "dense"))
+    assert record.where == here
+    assert (record.bytes_sparse, record.bytes_dense) == (x.nbytes, DENSE)
+    assert "x is csr" in record.reason and "'dense -> dense'" in record.reason
+    for part in ("dense_only(csr, dense)", "x is csr", "15.6 KiB"):
+        assert part in str(record)
+
+
+def test_error_refuses_with_the_way_out(op, x):
+    with so.fallback("error") as records, pytest.raises(so.DensifyError) as caught:
+        op(x)
+    error = caught.value
+    assert isinstance(error, so.StorageError) and isinstance(error, TypeError)
+    assert (error.operator, error.declared) == ("dense_only", ("csr", "dense"))
+    for part in ("dense_only(csr, dense)", "x.tostype('dense')", "so.fallback('allow')"):
+        assert part in str(error)
+    assert records == [], "what is refused is not recorded"
+
+
+def test_explicit_conversions_are_no_fallbacks(op, x):
+    with so.fallback("error", limit=0) as records:
+        op(x.tostype("dense"))
+        x.asnumpy()
+        so.cast_storage(x, stype="dense")
+        so.cast_storage(so.array(x.asnumpy()), stype="row_sparse")
+        doubling()(x, stype="row_sparse")
+    assert records == []
+
+
+def test_a_result_declared_sparse_and_computed_dense_is_a_fallback(op, x):
+    dense = so.zeros(SHAPE)
+    with so.fallback("allow") as records:
+        assert op(dense, stype="csr").stype == "csr"
+        op(x, stype="row_sparse")
+    assert [r.stypes for r in records] == [("dense", "csr"), ("csr", "row_sparse")]
+    assert [r.bytes_dense for r in records] == [DENSE, 2 * DENSE]
+    assert "out is csr" in records[0].reason and "x is csr and out" in records[1].reason
+
+
+def test_an_unknown_action_is_refused():
+    for wrong in ("raise", "", None, "ALLOW"):
+        with pytest.raises(ValueError, match="allow, warn, error"), so.fallback(wrong):
+            pass
+
+
+# Warnings
+
+
+def test_each_line_of_the_program_is_warned_about_once(op, x):
+    with so.fallback("warn") as records, warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        for _ in range(3):
+            _, first = op(x), line()
+            op(x)
+            second = line()
+    assert [(w.filename, w.lineno) for w in caught] == [first, (second[0], second[1] - 1)]
+    assert all(w.category is so.FallbackWarning for w in caught)
+    assert str(caught[0].message) == str(records[0])
+    assert len(records) == 6
+
+
+def test_two_operators_on_one_line_are_both_warned_about(op, x):
+    other = dense_only("another")
+    with so.fallback("warn"), warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        for _ in range(2):
+            op(x), other(x)
+    assert [str(w.message).partition("(")[0] for w in caught] == ["dense_only", "another"]
+
+
+def test_a_warning_points_at_the_line_that_calls_the_package(op, x):
+    def inner():
+        return op(x)
+
+    with so.fallback("warn"), warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        inner()
+        so.value_and_grad(lambda v: summed(op(v)))(x)
+    lines, start = inspect.getsourcelines(inner)
+    assert (caught[0].filename, caught[0].lineno) == (__file__, start + 1)
+    assert all(w.filename == __file__ for w in caught)
+
+
+def summed(v):
+    """The sum, as an operator of this test."""
+    op = so.operator(summing)
+    op.forward("dense -> dense")(lambda backend, v: so.Dense(v.data.sum()))
+    op.backward("v", "dense -> dense")(lambda v_spec: so.array(np.ones(v_spec.shape)))
+    return op(v)
+
+
+def summing(v):
+    return (), v.dtype
+
+
+def test_a_filter_can_make_the_warning_an_error_and_the_call_can_be_repeated(op, x):
+    with warnings.catch_warnings(), so.fallback("warn"):
+        warnings.simplefilter("error", so.FallbackWarning)
+        with pytest.raises(so.FallbackWarning, match="dense_only"):
+            op(x)
+
+
+# Limit
+
+
+@pytest.mark.parametrize("action", ("allow", "warn", "error"))
+@pytest.mark.parametrize("limit", (0, DENSE - 1, "15.6 KB", "1 B", " 15 kib ", "0.01MB", 15e3))
+def test_above_the_limit_every_action_refuses(op, x, action, limit):
+    with so.fallback(action, limit=limit) as records, pytest.raises(so.DensifyError) as caught:
+        op(x)
+    assert records == []
+    assert "limit" in str(caught.value) and "15.6 KiB" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "limit", (DENSE, "16000", "16 kB", "16KB", "1 GiB", "1 TiB", "2 TB", None, 10**30, 1e6, 1e16)
+)
+def test_up_to_the_limit_nothing_is_refused(op, x, limit):
+    with so.fallback("allow", limit=limit) as records:
+        op(x)
+    assert len(records) == 1
+
+
+@pytest.mark.parametrize("limit", (-1, "-1", "1 XB", "much", "", "1 GiB 2", (), "1e3 KB KB"))
+def test_a_limit_that_is_no_number_of_bytes_is_refused(limit):
+    with pytest.raises(ValueError, match="bytes"), so.fallback("allow", limit=limit):
+        pass
+
+
+@pytest.mark.parametrize("options", ({"action": "error"}, {"action": "allow", "limit": "1 MiB"}))
+def test_a_refused_fallback_has_allocated_nothing(op, options):
+    x = so.random((2000, 1000), density=1e-5, rng=0)
+    two = so.operator(describing("ab", name="two"))
+    two.forward("dense, dense -> dense")(lambda backend, a, b: a)
+    y = so.zeros(x.shape)
+    for call in (
+        lambda: op(x),
+        lambda: op(x, stype="row_sparse"),
+        lambda: op(y, stype="csr"),
+        lambda: two(x, x),
+    ):
+        with so.fallback(**options):
+            tracemalloc.start()
+            try:
+                with pytest.raises(so.DensifyError):
+                    call()
+                _, peak = tracemalloc.get_traced_memory()
+            finally:
+                tracemalloc.stop()
+        assert peak < 200_000, "a dense copy takes 16 MB"
+
+
+def test_a_gradient_that_falls_back_is_recorded_and_refused_before_it_allocates(x):
+    """`x` stays csr, but its rule takes g dense."""
+    op = so.operator(describing_same)
+    op.forward("csr -> csr", "dense -> dense")(lambda backend, v: v)
+
+    @op.backward("v", "dense; csr -> csr")
+    def rule(g, v):
+        return so.sparse_mask(g, v)
+
+    with so.Tape(persistent=True) as tape:
+        y = op(x)
+    with so.fallback("allow") as records:
+        g, here = tape.gradient(y, x, output_gradients=x), line()
+    assert g.stype == "csr"
+    assert [(r.operator, r.bytes_dense, r.where) for r in records] == [
+        ("gradient of describing_same", DENSE, here)
+    ]
+    with so.fallback("error"), pytest.raises(so.DensifyError):
+        tape.gradient(y, x, output_gradients=x)
+    with so.fallback("allow", limit=10), pytest.raises(so.DensifyError):
+        tape.gradient(y, x, output_gradients=x)
+
+
+def describing_same(v):
+    return v.shape, v.dtype
+
+
+def test_a_fallback_in_the_forward_pass_is_dense_in_the_gradient_too(op, x):
+    with so.fallback("allow") as forward, so.Tape() as tape:
+        y = op(x)
+    with so.fallback("error") as backward:
+        g = tape.gradient(y, x, output_gradients=np.ones(SHAPE))
+    assert (len(forward), len(backward)) == (1, 0)
+    assert g.stype == "csr"
+    np.testing.assert_array_equal(g.asnumpy(), (x.asnumpy() != 0) * 2)
+
+
+def test_a_gradient_computed_dense_and_asked_sparse_is_recorded(op):
+    w = so.array(np.ones(SHAPE))
+    with so.Tape() as tape:
+        y = op(w)
+    with so.fallback("allow") as records:
+        g = tape.gradient(y, w, output_gradients=np.ones(SHAPE), stypes="row_sparse")
+    assert g.stype == "row_sparse" and [r.bytes_dense for r in records] == [DENSE]
+
+
+# Nesting, threads, tasks, processes
+
+
+def test_an_outer_block_sees_the_records_of_an_inner_one(op, x):
+    with so.fallback("error") as outer:
+        with so.fallback("allow") as inner:
+            op(x)
+        with pytest.raises(so.DensifyError):
+            op(x)
+    assert len(inner) == len(outer) == 1
+    with so.fallback("allow") as outer, so.fallback("error"), pytest.raises(so.DensifyError):
+        op(x)
+    assert outer == []
+
+
+def test_the_policy_is_restored_behind_an_exception(op, x):
+    with so.fallback("allow") as records:
+        with pytest.raises(KeyError), so.fallback("error"):
+            raise KeyError
+        op(x)
+    assert len(records) == 1
+
+
+def test_threads_have_policies_of_their_own(op, x):
+    barrier = threading.Barrier(2, timeout=10)
+
+    def run(action):
+        with so.fallback(action) as records:
+            barrier.wait()
+            try:
+                op(x)
+            except so.DensifyError:
+                records.append("refused")
+            barrier.wait()
+            return records
+
+    with so.fallback("error") as mine, ThreadPoolExecutor(2) as pool:
+        allowed, refused = pool.map(run, ("allow", "error"))
+    assert mine == [] and refused == ["refused"]
+    assert [r.operator for r in allowed] == ["dense_only"]
+
+
+def test_a_copied_context_carries_the_policy_into_a_thread(op, x):
+    with so.fallback("allow") as records, ThreadPoolExecutor(1) as pool:
+        pool.submit(copy_context().run, op, x).result()
+    assert len(records) == 1
+
+
+def test_tasks_have_policies_of_their_own(op, x):
+    async def run(action):
+        with so.fallback(action) as records:
+            await asyncio.sleep(0)
+            try:
+                op(x)
+            except so.DensifyError:
+                return "refused"
+            await asyncio.sleep(0)
+            return len(records)
+
+    async def both():
+        return await asyncio.gather(run("allow"), run("error"), run("allow"))
+
+    assert asyncio.run(both()) == [1, "refused", 1]
+
+
+PROGRAM = """
+import warnings
+import numpy as np
+import sparseops as so
+
+@so.operator
+def dense_only(x):
+    return x.shape, x.dtype
+
+@dense_only.forward("dense -> dense")
+def _double(backend, x):
+    return x
+
+x = so.csr_array(([1.0], ([2], [1])), shape=(50, 40))
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always")
+    for _ in range(2):
+        try:
+            dense_only(x)
+            print("ran", len(caught))
+        except Exception as error:
+            print(type(error).__name__, error)
+with so.fallback("allow") as records:
+    dense_only(x)
+print("records", len(records))
+"""
+
+
+def run(**environment):
+    """What the program prints with these environment variables."""
+    kept = {k: v for k, v in os.environ.items() if not k.startswith("SPARSEOPS")}
+    kept["PYTHONPATH"] = str(Path(so.__file__).parents[1])
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM], env=kept | environment, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.splitlines()
+
+
+@pytest.mark.parametrize(
+    "environment, expected",
+    [
+        ({}, "ran 1"),
+        ({"SPARSEOPS_FALLBACK": "warn"}, "ran 1"),
+        ({"SPARSEOPS_FALLBACK": "allow"}, "ran 0"),
+        ({"SPARSEOPS_FALLBACK": "error"}, "DensifyError"),
+        ({"SPARSEOPS_FALLBACK_LIMIT": "1 KiB"}, "DensifyError"),
+        ({"SPARSEOPS_FALLBACK": "allow", "SPARSEOPS_FALLBACK_LIMIT": "none"}, "ran 0"),
+        ({"SPARSEOPS_FALLBACK": "never"}, "ValueError.*SPARSEOPS_FALLBACK"),
+        ({"SPARSEOPS_FALLBACK_LIMIT": "lots"}, "ValueError.*SPARSEOPS_FALLBACK_LIMIT"),
+    ],
+)
+def test_the_environment_sets_the_default_and_blocks_override_it(environment, expected):
+
+    *calls, records = run(**environment)
+    assert len(calls) == 2 and all(re.match(expected, printed) for printed in calls)
+    assert records == "records 1"
