@@ -115,7 +115,9 @@ def main():
     for stype in ("dense", "csr"):
         forward = found["torch: forward"] / found[f"{stype}: forward"]
         both = found["torch: forward + backward"] / found[f"{stype}: forward + tape + backward"]
-        print(f"{stype}: torch takes {forward:.2f} times as long forward, {both:.2f} forward + backward")
+        print(
+            f"{stype}: torch takes {forward:.2f} times as long forward, {both:.2f} forward + backward"
+        )
 
 
 if __name__ == "__main__":

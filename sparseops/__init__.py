@@ -1,6 +1,6 @@
 """Sparse tensors, and operators that declare the storage of their results and gradients."""
 
-from sparseops import ops as _ops
+from sparseops import optim
 from sparseops.autograd import Tape, grad, is_training, value_and_grad
 from sparseops.backend import get_backend, register_backend, use_backend
 from sparseops.constructors import array, asarray, csr_array, row_sparse_array

@@ -2,7 +2,6 @@
 
 import inspect
 from collections.abc import Callable, Sequence
-from numbers import Number
 from typing import Any, NoReturn
 
 from sparseops.constructors import asarray
@@ -10,7 +9,7 @@ from sparseops.errors import StorageError
 from sparseops.operand import Operand
 from sparseops.operators import Operator
 from sparseops.parameters import complete
-from sparseops.signature import SCALAR
+from sparseops.signature import NUMBERS, SCALAR
 from sparseops.spec import UNDEFINED, as_stype
 
 
@@ -40,7 +39,9 @@ class _Symbol(Operand):
 
     def trace_call(self, operator: Operator, args: Any, stype: Any, params: Any) -> Any:
         """The results of one call: the storages that the operator infers."""
-        given = [x if isinstance(x, (_Symbol, Number)) else _Symbol(asarray(x).stype) for x in args]
+        given = [
+            x if isinstance(x, (_Symbol, *NUMBERS)) else _Symbol(asarray(x).stype) for x in args
+        ]
         operator.check_count(given)
         filled = _infer(operator, given, operator.declared(stype), params)
         for x, settled in zip(given, filled, strict=False):
@@ -126,7 +127,7 @@ def _infer(
     params: dict[str, Any],
     complete_parameters: bool = True,
 ) -> tuple[str, ...]:
-    known = [SCALAR if isinstance(x, Number) else x.stype for x in inputs]
+    known = [SCALAR if isinstance(x, NUMBERS) else x.stype for x in inputs]
     slots: dict[int, list[int]] = {}
     for slot, x in enumerate(inputs):
         if known[slot] == UNDEFINED:

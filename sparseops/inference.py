@@ -2,14 +2,14 @@
 
 import inspect
 from collections.abc import Mapping, Sequence
-from numbers import Number
 from typing import Any
 
+from sparseops.backend import get_backend
 from sparseops.declaration import Declaration
 from sparseops.errors import ShapeError, StorageError
 from sparseops.parameters import complete
 from sparseops.plan import check_answer
-from sparseops.signature import SCALAR, Known, Rule, choose, table
+from sparseops.signature import NUMBERS, SCALAR, Known, Rule, choose, table
 from sparseops.spec import UNDEFINED, Spec, as_stype
 
 
@@ -38,25 +38,24 @@ class Inference(Declaration):
         StorageError
             If no signature fits.
         """
+        self.check_count(specs)
         values = complete(self.__name__, self.defaults, params)
-        known = self.known(specs, outputs)
-        found = tuple(x for x in specs)
         try:
-            self.check_count(found)
-            _, filled = self.choose(known, values, numbers=found)
-            described = self.described(found, filled, values)
+            known = self.known(specs, outputs)
+            _, filled = self.choose(known, values, numbers=specs, backend=get_backend().name)
+            described = self.described(specs, filled, values)
+            results = tuple(
+                Spec(shape, dtype, stype)
+                for (shape, dtype), stype in zip(described, filled[len(specs) :], strict=True)
+            )
         except Exception as error:
-            error.add_note(f"in {self.describe_call(found, values)}")
+            error.add_note(f"in {self.describe_call(specs, values)}")
             raise
-        results = tuple(
-            Spec(shape, dtype, stype)
-            for (shape, dtype), stype in zip(described, filled[len(specs) :], strict=True)
-        )
         return results[0] if len(results) == 1 else results
 
     def known(self, inputs: Sequence[Any], declared: Any) -> Known:
         """The partial assignment of a call: its inputs' storages and the declared results'."""
-        stypes = [SCALAR if isinstance(x, Number) else x.stype for x in inputs]
+        stypes = [SCALAR if isinstance(x, NUMBERS) else x.stype for x in inputs]
         return (*stypes, *self.declared(declared))
 
     def declared(self, stype: Any) -> Known:
@@ -64,7 +63,7 @@ class Inference(Declaration):
         count = len(self.outputs)
         if stype is None:
             return (UNDEFINED,) * count
-        given = (stype,) if isinstance(stype, str) else tuple(stype)
+        given = stype if isinstance(stype, (tuple, list)) else (stype,)
         if len(given) != count:
             raise StorageError(
                 f"stype={stype!r} declares {len(given)} results; {self.__name__} has {count}",
@@ -128,16 +127,20 @@ class Inference(Declaration):
         function = self._storage_function
         names = inspect.signature(function).parameters
         values = {name: params[name] for name in params if name in names}
-        return check_answer(
-            known, function(known, **values), lambda filled: function(filled, **values)
-        )
+        try:
+            return check_answer(
+                known, function(known, **values), lambda filled: function(filled, **values)
+            )
+        except StorageError as error:
+            error.operator = error.operator or self.__name__
+            raise
 
     def described(
         self, inputs: Sequence[Any], filled: Known, params: Mapping[str, Any]
     ) -> list[tuple]:
         """What the describing function says: shape and dtype of each result."""
         given = [
-            x if isinstance(x, Number) else x.with_stype(stype) if x.stype == UNDEFINED else x
+            x if isinstance(x, NUMBERS) else x.with_stype(stype) if x.stype == UNDEFINED else x
             for x, stype in zip(inputs, filled, strict=False)
         ]
         described = self.describe(*given, **params)

@@ -42,6 +42,9 @@ class NDArray(Operand):
 
     __slots__ = ("__weakref__", "form", "storage", "token", "version")
 
+    def __init_subclass__(cls) -> None:
+        raise TypeError("NDArray has no subclasses: operators know it by its exact type")
+
     def __init__(self, storage: Storage, form: Form | Backend):
         self.storage = storage
         self.form = form if type(form) is Form else form_of(storage, form)
@@ -151,11 +154,15 @@ class NDArray(Operand):
             return self
         if tapes.get():
             raise GradientError("a tape records, and to() has no gradient: move arrays before it")
-        return NDArray(_map(self.storage, lambda a: target.xp.asarray(source.asnumpy(a))), target)
+        storage = _map(self.storage, lambda a: target.xp.array(source.asnumpy(a)))
+        target.freeze(*storage.parts)
+        return NDArray(storage, target)
 
     def copy(self) -> "NDArray":
         """An equal array with memory of its own."""
-        return NDArray(_map(self.storage, lambda a: a.copy()), self.backend)
+        storage = _map(self.storage, lambda a: a.copy())
+        self.backend.freeze(*storage.parts)
+        return NDArray(storage, self.form)
 
     __copy__ = copy
 

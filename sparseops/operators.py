@@ -1,20 +1,20 @@
 """Operators: what they infer, and how they are called."""
 
-from collections.abc import Callable, Sequence
-from numbers import Number
+from collections.abc import Callable, Mapping, Sequence
 from types import SimpleNamespace
 from typing import Any
 
 from sparseops.autograd import record
 from sparseops.backend import Backend, get_backend
 from sparseops.constructors import asarray
-from sparseops.errors import BackendError
+from sparseops.errors import BackendError, StorageError
 from sparseops.inference import Inference
 from sparseops.ndarray import NDArray, tapes
 from sparseops.parameters import complete, frozen
 from sparseops.plan import Plan
 from sparseops.registry import operators
 from sparseops.results import admit, admit_all
+from sparseops.signature import NUMBERS
 
 _PLANS = 1024
 _PACKAGE = __name__.partition(".")[0] + "."
@@ -33,27 +33,29 @@ class Operator(Inference):
         `stype` declares the storage of the result, a tuple that of several.
         """
         key: list[Any] = [stype if type(stype) is not list else tuple(stype)]
-        numbers = False
+        arrays = numbers = False
         for x in args:
             if type(x) is NDArray:
                 key.append(x.form)
-            elif isinstance(x, Number):
+                arrays = True
+            elif isinstance(x, NUMBERS):
                 key.append(type(x))
                 numbers = True
             else:
                 return self._call_other(args, stype, params)
+        if not arrays:
+            if numbers:
+                return self._call_other(args, stype, params)
+            key.append(get_backend())
         values = None
         if params:
             values = complete(self.__name__, self.defaults, params)
             key.append(frozen(values))
         if numbers and self._conditions:
-            given = self.given(args, values or self.defaults)
-            key.append(tuple([condition.holds(given) for condition in self._conditions]))
+            key.append(self._conditions_met(args, values or self.defaults))
         plan = self._plans.get(tuple(key))
         if plan is None:
             plan = self._make_plan(args, stype, params)
-            if plan is None:
-                return self._call_other(args, stype, params)
             if len(self._plans) >= _PLANS:
                 self._plans.clear()
             self._plans[tuple(key)] = plan
@@ -98,14 +100,20 @@ class Operator(Inference):
                 x.assign(copy.tostype(x.stype).storage)
         return results[0] if len(self.outputs) == 1 else results
 
-    def _make_plan(self, args: Sequence[Any], stype: Any, params: dict[str, Any]) -> Plan | None:
-        """The plan for such a call; None if it has numbers alone."""
+    def _conditions_met(self, args: Sequence[Any], params: Mapping[str, Any]) -> tuple[bool, ...]:
+        """Which conditions on numbers hold: plans differ by these, not by the numbers."""
         self.check_count(args)
-        arrays = [x for x in args if type(x) is NDArray]
-        if args and not arrays:
-            return None
+        try:
+            given = self.given(args, params)
+            return tuple([condition.holds(given) for condition in self._conditions])
+        except Exception as error:
+            error.add_note(f"in {self.describe_call(args, params)}")
+            raise
+
+    def _make_plan(self, args: Sequence[Any], stype: Any, params: dict[str, Any]) -> Plan:
+        self.check_count(args)
         values = complete(self.__name__, self.defaults, params)
-        backend = self._backend(arrays)
+        backend = self._backend(args)
         inputs = [x.spec if type(x) is NDArray else x for x in args]
         try:
             known = self.known(args, stype)
@@ -122,20 +130,23 @@ class Operator(Inference):
             traced = getattr(type(x), "trace_call", None)
             if traced is not None:
                 return traced(x, self, args, stype, params)
-        arrays = [x for x in args if type(x) is NDArray]
-        backend = self._backend(arrays)
-        given = [
-            x
-            if type(x) is NDArray or (isinstance(x, Number) and len(args) > 1 and arrays)
-            else asarray(x, backend=backend)
-            for x in args
-        ]
-        if not arrays and all(type(x) is not NDArray for x in given):
-            given = [asarray(x, backend=backend) for x in args]
+        self.check_count(args)
+        for slot, x in enumerate(args):
+            name = self.slot_name(slot)
+            if name in self.mutates and type(x) is not NDArray:
+                raise StorageError(
+                    f"{name} is {type(x).__name__}; {self.__name__} changes it: give an NDArray",
+                    operator=self.__name__,
+                    slot=name,
+                )
+        backend = self._backend(args)
+        # Numbers alone make arrays of shape (); beside arrays they stay numbers.
+        kept = (NDArray,) if all(isinstance(x, NUMBERS) for x in args) else (NDArray, *NUMBERS)
+        given = [x if isinstance(x, kept) else asarray(x, backend=backend) for x in args]
         return self(*given, stype=stype, **params)
 
-    def _backend(self, arrays: Sequence[NDArray]) -> Backend:
-        found = dict.fromkeys(x.backend for x in arrays)
+    def _backend(self, args: Sequence[Any]) -> Backend:
+        found = dict.fromkeys(x.backend for x in args if type(x) is NDArray)
         if len(found) > 1:
             names = [backend.name for backend in found]
             raise BackendError(
@@ -152,7 +163,7 @@ class Operator(Inference):
             return
         if len(args) == expected:
             return
-        names = ", ".join(self._starred_inputs())
+        names = ", ".join(self.starred_inputs())
         message = f"{self.__name__}() takes {expected} arrays ({names}), not {len(args)}"
         if len(args) > expected and self.defaults:
             extra = dict(zip(self.defaults, args[expected:], strict=False))

@@ -33,7 +33,7 @@ def _plain(operator: str, name: str, value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         return tuple(_plain(operator, name, item) for item in value)
     if isinstance(value, slice):
-        return value.start, value.stop, value.step
+        return _plain(operator, name, (value.start, value.stop, value.step))
     try:
         hash(value)
     except TypeError:
@@ -52,8 +52,8 @@ def frozen(value: Any) -> Any:
     """`value` as a key that tells 1, 1.0 and True apart, and 0.0 from -0.0, and knows NaN again."""
     if type(value) is dict:
         return tuple([frozen(item) for item in value.values()])
-    if type(value) is tuple:
-        return tuple([frozen(item) for item in value])
+    if isinstance(value, (tuple, frozenset)):
+        return type(value), type(value)([frozen(item) for item in value])
     if isinstance(value, (float, complex, np.inexact)):
         return type(value), repr(value)
     return type(value), value

@@ -91,6 +91,8 @@ class Plan:
             form_of(Spec(shape, dtype, stype), backend)
             for (shape, dtype), stype in zip(described, named[count:], strict=True)
         )
+        for (shape, dtype), stype in zip(described, filled[count:], strict=True):
+            Spec(shape, dtype, stype)  # a declared storage that the result cannot have is refused
         self.casts = _differences(named[:count], filled[:count])
         self.result_casts = _differences(filled[count:], named[count:])
         self.keeps_inputs, self.keeps_outputs = operator.kept(inputs)

@@ -59,7 +59,7 @@ class Fallback:
         )
 
 
-@dataclass
+@dataclass(eq=False)
 class _Policy:
     action: str
     limit: int | None
@@ -170,9 +170,14 @@ def _user_frame() -> FrameType:
 
 def _default_policy() -> _Policy:
     if not _default:
-        action = _as_action(os.environ.get("SPARSEOPS_FALLBACK", "warn"))
+        action = os.environ.get("SPARSEOPS_FALLBACK", "warn")
         limit = os.environ.get("SPARSEOPS_FALLBACK_LIMIT", "1 GiB")
-        _default.append(_Policy(action, _as_limit(None if limit.lower() == "none" else limit)))
+        try:
+            found = _Policy(_as_action(action), _as_limit(None if limit == "none" else limit))
+        except ValueError as error:
+            variables = f"SPARSEOPS_FALLBACK={action} SPARSEOPS_FALLBACK_LIMIT={limit}"
+            raise ValueError(f"{error}; set by {variables}") from None
+        _default.append(found)
     return _default[0]
 
 
@@ -183,8 +188,10 @@ def _as_action(action: str) -> str:
 
 
 def _as_limit(limit: int | str | None) -> int | None:
-    if limit is None or (isinstance(limit, int) and limit >= 0):
-        return limit
+    if limit is None:
+        return None
+    if isinstance(limit, (int, float)) and limit >= 0:
+        return int(limit)
     found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([a-z]*)\s*", str(limit).lower())
     if not found or found[2] not in _UNITS:
         raise ValueError(f"limit {limit!r} is not a number of bytes, like 10**9 or '1 GiB'")

@@ -39,7 +39,7 @@ def admit(
                 storage.validate()
             except FormatError as error:
                 error.operator = plan.operator.__name__
-                error.add_note(f"kernel {plan.function.__name__} returned it for {spec}")
+                error.add_note(f"kernel {plan.rule.name} returned it for {spec}")
                 raise
         plan.backend.freeze(*storage.parts)
     else:
@@ -56,7 +56,7 @@ def admit_all(
     if not isinstance(answer, (tuple, list)) or len(answer) != len(names):
         count = len(answer) if isinstance(answer, (tuple, list)) else 1
         raise StorageError(
-            f"kernel {plan.function.__name__} returned {count} storages; {operator.__name__} "
+            f"kernel {plan.rule.name} returned {count} storages; {operator.__name__} "
             f"declares {len(names)}: {', '.join(names)}",
             operator=operator.__name__,
             declared=names,
@@ -86,14 +86,14 @@ def _has_structure_of(storage: Any, given: Sequence[Any]) -> bool:
             if same and storage.stype == "csr":
                 same = x.indptr is storage.indptr
             if same:
-                return len(x.indices) == len(storage.data)
+                return storage.data.shape == storage.stored_shape
     return False
 
 
 def _refuse(plan: Plan, storage: Any, form: Form, name: str | None) -> NoReturn:
     spec, operator = form.spec, plan.operator
     name = name or operator.outputs[0]
-    promise = f"kernel {plan.function.__name__} declares {name}: {spec}"
+    promise = f"kernel {plan.rule.name} declares {name}: {spec}"
     parts = {"operator": operator.__name__, "slot": name, "declared": spec}
     if not isinstance(storage, Storage):
         raise StorageError(f"{promise}, but returned {type(storage).__name__}", **parts)

@@ -9,10 +9,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from sparseops.errors import StorageError
 from sparseops.spec import STORAGES, UNDEFINED
 
 SCALAR = "scalar"
+#: The types of what stands in a slot as a number.
+NUMBERS = (int, float, complex, np.number, np.bool_)
 Known = tuple[str, ...]
 
 
@@ -43,6 +47,8 @@ class Signature:
         left, right = text.split("->")
         before, semicolon, after = left.rpartition(";")
         heads = _names(before, text) if semicolon else None
+        if semicolon and not heads:
+            raise StorageError(f"signature {text!r} names no storage before ';'")
         names, results = _names(after, text, numbers=True), _names(right, text)
         starred = [position for position, name in enumerate(names) if name.endswith("...")]
         names = [name.removesuffix("...") for name in names]
@@ -59,6 +65,11 @@ class Signature:
                     f"signature {text!r} names {len(found)} {what}s; the operator has {expected}"
                 )
         return cls(tuple(names), tuple(results), variadic, heads and tuple(heads))
+
+    @property
+    def slots(self) -> tuple[Known, Known]:
+        """The storages by which the signature is chosen: inputs and outputs."""
+        return self.inputs, self.outputs
 
     def expand(self, num_inputs: int) -> Known:
         """The storages of `num_inputs` inputs."""
@@ -77,7 +88,7 @@ def _names(part: str, text: str, numbers: bool = False) -> list[str]:
     allowed = (*STORAGES, SCALAR) if numbers else STORAGES
     names = [name.strip() for name in part.split(",")] if part.strip() else []
     for name in names:
-        if name.removesuffix("...") not in allowed:
+        if (name.removesuffix("...") if numbers else name) not in allowed:
             raise StorageError(
                 f"signature {text!r}: {name!r} is not a storage type; there are "
                 + ", ".join(allowed),
@@ -101,7 +112,7 @@ class Where:
             self.names = tuple(inspect.signature(condition).parameters)
             self.text = getattr(condition, "__doc__", None) or f"condition on {_join(self.names)}"
         else:
-            self.values = dict(condition)
+            self.values = {name: _plain(value) for name, value in condition.items()}
             self.predicate = None
             self.names = tuple(self.values)
             self.text = ", ".join(f"{name}={value!r}" for name, value in self.values.items())
@@ -144,6 +155,11 @@ class Rule:
     wants: tuple[str, ...] = ()
     trusted: bool = False
 
+    @property
+    def name(self) -> str:
+        """The function's name."""
+        return name_of(self.function)
+
     def serves(self, backend: str | None, given: Mapping[str, Any]) -> bool:
         """Whether the rule is for a call on `backend` with these parameters and numbers."""
         if self.backend is not None and self.backend != backend:
@@ -152,7 +168,9 @@ class Rule:
 
     def clashes(self, other: "Rule") -> bool:
         """Whether no call could tell the two rules apart."""
-        if self.signature != other.signature or self.backend != other.backend:
+        if self.backend != other.backend or (self.signature is None) != (other.signature is None):
+            return False
+        if self.signature is not None and self.signature.slots != other.signature.slots:
             return False
         return self.where is None or other.where is None or self.where.overlaps(other.where)
 
@@ -161,6 +179,11 @@ class Rule:
         if self.where:
             text += f"    where {self.where.text}"
         return text + (f"    on {self.backend}" if self.backend else "")
+
+
+def name_of(function: Callable[..., Any]) -> str:
+    """The name of a function, or of the type of what is called like one."""
+    return getattr(function, "__name__", type(function).__name__)
 
 
 def choose(
@@ -254,6 +277,10 @@ def table(rules: Iterable[Rule], names: str = "") -> str:
     """The signatures of `rules`, one a line, for people."""
     lines = [f"  {rule}" for rule in rules]
     return "\n".join(lines) or f"  none{names}"
+
+
+def _plain(value: Any) -> Any:
+    return tuple(map(_plain, value)) if isinstance(value, list) else value
 
 
 def _join(names: Iterable[str]) -> str:

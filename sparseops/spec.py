@@ -123,8 +123,10 @@ class Spec:
 
 def as_shape(shape: Any) -> tuple[int, ...]:
     """`shape` as a tuple of non-negative Python integers."""
-    # An array of shape () is iterable by its type alone.
-    several = type(shape) is tuple or (isinstance(shape, Iterable) and getattr(shape, "ndim", 1))
+    # Arrays of another dimension are not lists of lengths, though their type is iterable.
+    several = type(shape) is tuple or (
+        isinstance(shape, Iterable) and getattr(shape, "ndim", 1) == 1
+    )
     # Cut off, so that an endless iterator ends too.
     lengths = islice(shape, _MOST_AXES + 1) if several else (shape,)
     try:

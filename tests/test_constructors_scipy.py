@@ -32,18 +32,12 @@ def test_every_format_keeps_values_and_dtype(dtype):
             assert_same(found, values)
         assert_same(so.row_sparse_array(matrix), values)
         assert_same(so.array(matrix, stype="dense"), values)
-        assert_same(matrix_unchanged(matrix), values)
-
-
-def matrix_unchanged(matrix):
-    return so.array(matrix.toarray())
+        np.testing.assert_array_equal(matrix.toarray(), values)
 
 
 @pytest.mark.parametrize("shape", [(0, 0), (0, 3), (3, 0), (1, 1), (2, 3)])
 def test_every_format_may_be_empty(shape):
     for name in FORMATS:
-        if name == "dia" and 0 in shape:
-            continue  # scipy makes none
         matrix = getattr(sp, f"{name}_array")(shape, dtype="f4")
         assert_same(so.csr_array(matrix), np.zeros(shape, "f4"))
         assert_same(so.row_sparse_array(matrix), np.zeros(shape, "f4"))
@@ -110,7 +104,7 @@ def test_what_lies_behind_the_last_entry_is_left_out(name):
     assert len(found.indices) == len(found.data) == nnz
 
 
-@pytest.mark.parametrize("name", ["csr", "csc", "coo", "bsr"])
+@pytest.mark.parametrize("name", ["csr", "csc", "coo"])
 @pytest.mark.parametrize("width", [i4, i8])
 def test_index_widths_are_kept(name, width):
     matrix = getattr(sp, f"{name}_array")(VALUES)
@@ -163,13 +157,6 @@ def test_sums_that_would_wrap_are_refused_by_place_in_any_dimension():
         with pytest.raises(so.DTypeError, match=f"{name} add up to about 200"):
             so.array(coo)
         assert so.array(coo, int).asnumpy().max() == 200
-
-
-def changed(name, **parts):
-    matrix = getattr(sp, f"{name}_array")(VALUES.astype(float))
-    for part, change in parts.items():
-        change(getattr(matrix, part))
-    return matrix
 
 
 @pytest.mark.parametrize("name", ["csr", "csc"])

@@ -16,7 +16,7 @@ PATHS = sorted(path.relative_to(PACKAGE).as_posix() for path in PACKAGE.rglob("*
 LAYERS = (
     "errors, spec, storage, backend, registry, preview, operand, form, ndarray, intake, "
     "constructors, creation, signature, policy, call, gradient, autograd, plan, parameters, "
-    "results, declaration, inference, operators, graph, report, ops, optim, io, testing, bench, "
+    "results, slots, declaration, inference, operators, graph, report, ops, optim, io, testing, bench, "
     "demo, cli, __init__"
 ).split(", ")
 # Programs written on the public names, as a user's would be; the package never imports them.

@@ -298,5 +298,5 @@ def test_a_pickled_operator_is_found_in_another_process(tmp_path):
 
 
 def child(code, *args):
-    command = [sys.executable, "-c", code, *args]
+    command = [sys.executable, "-P", "-c", code, *args]
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout

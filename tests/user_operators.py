@@ -137,3 +137,54 @@ def dense_only(name="dense_only") -> so.Operator:
         return op(g)
 
     return op
+
+
+SAME = "dense -> dense", "row_sparse -> row_sparse", "csr -> csr"
+
+
+def summing() -> so.Operator:
+    """The sum of a dense array, whose gradient keeps only a shape."""
+    op, spread = so.operator(total), so.operator(filled)
+    op.forward("dense -> dense")(lambda backend, x: so.Dense(x.data.sum(dtype=x.data.dtype)))
+    op.backward("x", "dense -> dense")(lambda g, x_spec: spread(g, shape=x_spec.shape))
+
+    @spread.forward("dense -> dense")
+    def _spread(backend, x, *, shape):
+        return so.Dense(np.full(shape, x.data))
+
+    spread.backward("x", "dense -> dense")(lambda g: op(g))
+    return op
+
+
+def total(x):
+    return (), x.dtype
+
+
+def filled(x, *, shape):
+    return shape, x.dtype
+
+
+def times(a, b):
+    """The product of two arrays of one structure, differentiable by both."""
+    op = so.operator(describing("ab", name="times"))
+    pairs = [s.replace(" ->", f", {s.partition(' ')[0]} ->") for s in SAME]
+    op.forward(*pairs)(lambda backend, a, b: a.with_data(a.data * b.data))
+    op.backward("a", *pairs)(lambda g, b: op(g, b))
+    op.backward("b", *pairs)(lambda g, a: op(g, a))
+    return op(a, b)
+
+
+def squaring() -> so.Operator:
+    """A square, whose rule keeps the input."""
+    op = so.operator(describing("a", name="squared"))
+    op.forward(*SAME)(lambda backend, a: a.with_data(a.data**2))
+    op.backward("a", *SAME)(lambda g, a: times(doubling()(a), g))
+    return op
+
+
+def exponential() -> so.Operator:
+    """An exponential, whose rule keeps the result."""
+    op = so.operator(describing("a", name="exponential"))
+    op.forward("dense -> dense")(lambda backend, a: so.Dense(np.exp(a.data)))
+    op.backward("a", "dense -> dense")(lambda g, out: times(g, out))
+    return op

@@ -9,7 +9,7 @@ import sparseops as so
 def project(x, w):
     """Each row of `x` times the matrix `w`."""
     if x.shape[1] != w.shape[0]:
-        raise so.ShapeError(f"x has {x.shape[1]} columns, w has {w.shape[0]} rows")
+        raise so.ShapeError(f"x has shape {x.shape} and w {w.shape}")
     return (x.shape[0], w.shape[1]), np.result_type(x.dtype, w.dtype)
 
 

@@ -78,7 +78,7 @@ class Rich(Plain):
         """Python source, colored."""
         from rich.syntax import Syntax
 
-        self._console.print(Syntax(source, "python", theme="ansi_dark", padding=(0, 4)))
+        self._console.print(Syntax(source, "python", theme="ansi_dark", padding=(0, 0, 0, 4)))
         self._console.print()
 
     def table(self, header: Sequence[str], *rows: Sequence[str]) -> None:
@@ -88,7 +88,7 @@ class Rich(Plain):
 
         drawn = Table()
         for title, right in zip(header, _numeric(rows), strict=True):
-            drawn.add_column(title, justify="right" if right else "left")
+            drawn.add_column(Text(title), justify="right" if right else "left")
         for row in rows:
             drawn.add_row(*map(Text, row))
         self._console.print(drawn)

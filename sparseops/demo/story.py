@@ -13,10 +13,10 @@ import sparseops as so
 from sparseops.demo import laws, layer
 from sparseops.demo.layer import project
 from sparseops.demo.screen import Plain
-from sparseops.demo.training import BATCH, Classifier, Texts, batches, load
+from sparseops.demo.training import BATCH, COLUMNS, Classifier, Texts, batches, load
 from sparseops.policy import format_bytes
 
-STEPS = 10  # of the dense way
+STEPS = 20  # of each way
 
 NEXT = (
     ("sparseops info", "versions, backends and settings"),
@@ -53,16 +53,17 @@ def tell(screen: Plain, *, epochs: int) -> None:
 def show_data(screen: Plain) -> tuple[Texts, Texts, list[str]]:
     """The documents, and what they take as csr and would take dense."""
     screen.step("The data: text, as rows of words")
-    train, test, names = load()
     screen.say(
         f"Nothing is downloaded: the documents are sections of the docstrings of the NumPy and "
-        f"SciPy on this machine. Each word is hashed into one of {train.x.shape[1]:,} columns, "
-        f"and the label to guess is the subpackage that a document comes from. There are "
-        f"{len(names)}, from {names[0]} to {names[-1]}."
+        f"SciPy on this machine. Each word is hashed into one of {COLUMNS:,} columns, and the "
+        f"label to guess is the subpackage that a document comes from, such as numpy.fft or "
+        f"scipy.stats."
     )
+    train, test, names = load()
     arrays = train.x, test.x
     screen.table(
         ("", "for training", "for testing"),
+        ("labels", *(f"{len(np.unique(texts.labels))}" for texts in (train, test))),
         ("documents", *(f"{x.shape[0]:,}" for x in arrays)),
         ("stored values", *(f"{x.nnz:,}" for x in arrays)),
         ("share of all values", *(f"{x.nnz / x.size:.4%}" for x in arrays)),
@@ -109,10 +110,8 @@ def how(stypes: dict[str, str]) -> str:
 
 def show_fallback(screen: Plain, train: Texts) -> None:
     """A fallback as it is recorded, and as it is refused."""
-    rows = np.arange(0, train.x.shape[1], 256)
-    pruned = so.row_sparse_array(
-        (np.ones((len(rows), 20), np.float32), rows), (train.x.shape[1], 20)
-    )
+    rows = np.arange(0, COLUMNS, 256)
+    pruned = so.row_sparse_array((np.ones((len(rows), 20), np.float32), rows), (COLUMNS, 20))
     screen.say(
         f"A fallback is never silent. Here is one: the weights are a row_sparse table of "
         f"{len(rows):,} rows, for which no kernel is declared."
@@ -185,10 +184,11 @@ def show_training(
             f"    epoch {epoch}   loss {mean(step.loss for step in steps):.3f}   "
             f"test accuracy {accuracy:.1%}   {sum(step.seconds for step in steps):.1f} s"
         )
-    rows = mean(len(step.gradient.indices) for step in taken)
-    stored = mean(step.gradient.nbytes for step in taken)
+    screen.show("")
+    rows = mean(step.rows for step in taken)
+    stored = mean(step.nbytes for step in taken)
     screen.say(
-        f"\nA step changed {rows:,.0f} of the {train.x.shape[1]:,} rows of the weight table. Its "
+        f"A step changed {rows:,.0f} of the {COLUMNS:,} rows of the weight table. Its "
         f"gradient took {format_bytes(round(stored))}; dense it would take "
         f"{format_bytes(model.weights.dense_nbytes)}."
     )
@@ -209,7 +209,7 @@ def show_dense_way(screen: Plain, train: Texts, labels: int, count: int) -> tupl
     few = [sparse.learn(batch) for batch in screen.progress(whole, "row_sparse")]
     all_rows = [dense.learn(batch) for batch in screen.progress(whole, "dense")]
     times = [median(step.seconds for step in steps) for steps in (few, all_rows)]
-    sizes = [mean(step.gradient.nbytes for step in steps) for steps in (few, all_rows)]
+    sizes = [mean(step.nbytes for step in steps) for steps in (few, all_rows)]
     faster, smaller = times[1] / times[0], sizes[1] / sizes[0]
     screen.table(
         ("gradients", "time of a step", "bytes of a gradient"),
@@ -223,8 +223,8 @@ def show_dense_way(screen: Plain, train: Texts, labels: int, count: int) -> tupl
     if not apart < 1e-4:
         raise DemoError(f"after {count} equal steps the two weight tables are {apart:g} apart")
     screen.say(
-        f"Both ways are the same mathematics: after these steps the two weight tables differ by "
-        f"{apart:.1g} at most."
+        f"Both ways are the same mathematics: after these steps the largest difference between the "
+        f"two weight tables is {apart:.1g}."
     )
     return smaller, faster
 
@@ -233,7 +233,7 @@ def show_end(screen: Plain, accuracy: float, smaller: float, faster: float, seco
     """The demo in three numbers, and what to try next."""
     screen.step("What this was, in three numbers")
     screen.table(
-        ("", ""),
+        ("measured", "result"),
         ("test accuracy", f"{accuracy:.1%}"),
         ("gradients smaller by a factor of", f"{smaller:.0f}"),
         ("steps faster by a factor of", f"{faster:.0f}"),

@@ -24,10 +24,11 @@ class Texts(NamedTuple):
 
 
 class Step(NamedTuple):
-    """One step of training: its loss, its gradient, and how long it took."""
+    """The loss of one step of training, the size of its gradient, and how long it took."""
 
     loss: float
-    gradient: so.NDArray
+    rows: int
+    nbytes: int
     seconds: float
 
 
@@ -52,7 +53,8 @@ class Classifier:
             loss = so.mean(so.softmax_cross_entropy(scores, batch.labels))
         gradient = tape.gradient(loss, self.weights, stypes=self.stype)
         self._optimizer.update(gradient, self._state, self.weights)
-        return Step(float(loss), gradient, perf_counter() - start)
+        seconds = perf_counter() - start
+        return Step(float(loss), len(gradient.data), gradient.nbytes, seconds)
 
     def accuracy(self, texts: Texts) -> float:
         """The share of `texts` whose label has the highest score."""

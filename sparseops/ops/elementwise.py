@@ -1,7 +1,6 @@
 """Sums and differences, element by element."""
 
 import re
-from collections.abc import Callable
 from math import prod
 from numbers import Number
 from typing import Any
@@ -12,12 +11,18 @@ from sparseops.backend import Backend
 from sparseops.errors import DTypeError
 from sparseops.ndarray import NDArray
 from sparseops.operators import Operator, operator
-from sparseops.ops.broadcasting import report_dense, spread_csr, spread_rows, stored_places
+from sparseops.ops.broadcasting import (
+    report_dense,
+    sparse_first,
+    spread_csr,
+    spread_rows,
+    stored_places,
+)
 from sparseops.ops.cast import cast_storage, sparse_mask
 from sparseops.ops.merge import merge_csr, merge_rows
 from sparseops.ops.reduction import unbroadcast
 from sparseops.spec import Spec, as_dtype, broadcast
-from sparseops.storage import CSR, Dense, RowSparse
+from sparseops.storage import Dense, RowSparse, Storage
 
 __all__ = ["add", "subtract"]
 
@@ -158,13 +163,9 @@ def _declare_kernels(op: Operator, ufunc: np.ufunc) -> None:
     def rows_and_csr(backend, a, b):
         return rows(backend, a, to_rows(backend, b))
 
-    @op.forward("csr, dense -> dense", "row_sparse, dense -> dense")
-    def sparse_and_dense(backend, a, b):
+    @op.forward(*each("sparse, dense -> dense"), *each("dense, sparse -> dense"))
+    def in_dense(backend, a, b):
         return _in_dense(name, backend, a, b, ufunc)
-
-    @op.forward("dense, csr -> dense", "dense, row_sparse -> dense")
-    def dense_and_sparse(backend, a, b):
-        return _in_dense(name, backend, b, a, lambda x, y: ufunc(y, x))
 
 
 def _declare_gradients(op: Operator, sign: int) -> None:
@@ -230,28 +231,31 @@ def _as_wide(name: str, backend: Backend, x: RowSparse, other: RowSparse) -> Row
     if x.shape == shape:
         return x
     found = spread_rows(backend, x, shape)
-    if len(found.indices) > len(x.indices):
+    if found.indices is not x.indices:
         spec = Spec(shape, np.result_type(x.data, other.data), "row_sparse")
         report_dense(name, [x, other], spec, f"an array of shape {x.shape} fills every row")
     return found
 
 
-def _in_dense(
-    name: str, backend: Backend, sparse: CSR | RowSparse, dense: Dense, function: Callable
-) -> Dense:
-    """`function` of `sparse` and `dense`, by the operator `name`."""
-    shape = broadcast(sparse.shape, dense.shape)
+def _in_dense(name: str, backend: Backend, a: Storage, b: Storage, ufunc: np.ufunc) -> Dense:
+    """`ufunc` of `a` and `b`, one of them dense, by the operator `name`."""
+    sparse, dense = sparse_first(a, b)
+    shape = broadcast(a.shape, b.shape)
     if dense.data.size < prod(shape):
-        spec = Spec(shape, np.result_type(sparse.data, dense.data))
+        spec = Spec(shape, np.result_type(a.data, b.data))
         reason = f"the dense array has shape {dense.shape}, the result {shape}"
-        report_dense(name, [sparse, dense], spec, reason)
+        report_dense(name, [a, b], spec, reason)
+
+    def combine(stored, others):
+        return ufunc(stored, others) if sparse is a else ufunc(others, stored)
+
     if sparse.shape != shape:
         whole = cast_storage.kernel(sparse.stype, "dense")(backend, sparse)
-        return Dense(function(whole.data, dense.data))
+        return Dense(combine(whole.data, dense.data))
     values = backend.xp.broadcast_to(dense.data, shape)
-    data = function(sparse.data.dtype.type(0), values)
+    data = combine(sparse.data.dtype.type(0), values)
     places = stored_places(backend, sparse)
-    data[places] = function(sparse.data, values[places])
+    data[places] = combine(sparse.data, values[places])
     return Dense(data)
 
 

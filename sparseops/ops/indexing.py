@@ -1,13 +1,13 @@
-"""Rows by number: read, kept, and put in place."""
+"""Rows by an array of numbers: read, kept, and put in place."""
 
-from operator import index as as_index
+import math
 
 import numpy as np
 
 from sparseops.errors import ShapeError
 from sparseops.operators import operator
 from sparseops.ops.cast import sparse_mask
-from sparseops.ops.products import sparse_product, working
+from sparseops.ops.products import selection, sparse_product, sum_rows
 from sparseops.ops.rows import (
     check_row_numbers,
     csr_rows,
@@ -15,92 +15,12 @@ from sparseops.ops.rows import (
     row_numbers,
     stored_rows,
 )
-from sparseops.ops.shape import reshape, transpose
-from sparseops.ops.slicing import place_rows
+from sparseops.ops.shape import reshape
 from sparseops.ops.structure import find
 from sparseops.spec import as_shape
-from sparseops.storage import CSR, Dense, RowSparse, index_dtype
+from sparseops.storage import Dense, RowSparse, index_dtype
 
 __all__ = ["retain", "scatter_rows", "take"]
-
-
-@operator
-def row(x, *, index):
-    """Row number `index` of `x`: what ``x[index]`` gives.
-
-    Parameters
-    ----------
-    x : array of any storage
-        A csr array gives a row_sparse vector, which shares its memory; others give dense rows.
-    index : int
-        Negative numbers count from the end.
-
-    Raises
-    ------
-    IndexError
-        If there is no such row.
-
-    Notes
-    -----
-    The gradient by a dense `x` is row_sparse where no storage is asked for.
-
-    Examples
-    --------
-    >>> import sparseops as so
-    >>> so.csr_array([[0, 0], [0, 5]])[-1]
-    <int64[2] row_sparse, 1 row stored>
-      row 1  5
-    """
-    if not x.shape:
-        raise ShapeError("x has shape () and so no rows")
-    if not -x.shape[0] <= as_index(index) < x.shape[0]:
-        raise IndexError(f"index={index}, but there are {x.shape[0]} rows")
-    return x.shape[1:], x.dtype
-
-
-@row.forward("dense -> dense")
-def _row_dense(backend, x, *, index):
-    return Dense(x.data[index, ...])
-
-
-@row.forward("row_sparse -> dense")
-def _row_row_sparse(backend, x, *, index):
-    at = int(backend.xp.searchsorted(x.indices, index % x.shape[0]))
-    if at < len(x.indices) and x.indices[at] == index % x.shape[0]:
-        return Dense(x.data[at, ...])
-    return Dense(backend.xp.zeros(x.shape[1:], x.data.dtype))
-
-
-@row.forward("csr -> row_sparse")
-def _row_csr(backend, x, *, index):
-    start, stop = x.indptr[index % x.shape[0] :][:2].tolist()
-    return RowSparse(x.data[start:stop], x.indices[start:stop], x.shape[1:])
-
-
-@row.backward("x", "dense -> row_sparse")
-def _row_x(g, x_spec, index):
-    return _at_row(reshape(g, shape=(1, *x_spec.shape[1:])), x_spec, index)
-
-
-@row.backward("x", "dense -> dense")
-def _row_dense_x(g, x_spec, index):
-    return _at_row(reshape(g, shape=(1, *x_spec.shape[1:])), x_spec, index, stype="dense")
-
-
-@row.backward("x", "row_sparse -> row_sparse")
-def _row_row_sparse_x(g, x, index):
-    return sparse_mask(_at_row(reshape(g, shape=(1, *x.shape[1:])), x, index), x)
-
-
-@row.backward("x", "csr -> csr")
-def _row_csr_x(g, x, index):
-    # By way of a column, since a row_sparse row would be stored whole.
-    return sparse_mask(_at_row(transpose(reshape(g, shape=(-1, 1))), x, index), x)
-
-
-def _at_row(g, x, index, stype=None):
-    start = index % x.shape[0]
-    return place_rows(g, start=start, step=1, num_rows=x.shape[0], stype=stype)
 
 
 @operator
@@ -189,9 +109,7 @@ def _listed(g, ids, x):
     """Rows of gradient and their ids, as lists."""
     if ids.ndim == 1:
         return g, ids
-    count = 1
-    for length in ids.shape:
-        count *= length
+    count = math.prod(ids.shape)
     return reshape(g, shape=(count, *x.shape[1:])), reshape(ids, shape=(count,))
 
 
@@ -310,13 +228,13 @@ def _scatter_dense(backend, values, ids, *, num_rows):
         data = xp.empty_like(values.data)
         data[places] = values.data
         return RowSparse(data, rows, shape)
-    return RowSparse(_added_up(backend, values.data, places, len(rows)), rows, shape)
+    return RowSparse(sum_rows(backend, values.data, places, len(rows)), rows, shape)
 
 
 @scatter_rows.forward("csr, dense -> csr")
 def _scatter_csr(backend, values, ids, *, num_rows):
     ids = _row_indices(backend, ids, num_rows)
-    chosen = _selection(backend, ids, num_rows, values.data.dtype)
+    chosen = selection(backend, ids, num_rows, values.data.dtype)
     return sparse_product(backend, chosen, True, values, False, values.data.dtype)
 
 
@@ -325,26 +243,6 @@ def _row_indices(backend, ids, num_rows):
     found = row_numbers(backend, ids.data, num_rows, "ids")
     known = ids.data.dtype in (np.int32, np.int64)
     return found if known else found.astype(index_dtype(num_rows))
-
-
-def _selection(backend, ids, columns, dtype):
-    """The csr matrix with a one in column ``ids[i]`` of each row i."""
-    xp, count = backend.xp, len(ids)
-    indptr = xp.arange(count + 1, dtype=ids.dtype)
-    return CSR(xp.ones(count, dtype), ids, indptr, (count, columns))
-
-
-def _added_up(backend, values, places, count):
-    """The rows of `values` added up at `places`, of which there are `count`."""
-    xp, dtype = backend.xp, values.dtype
-    flat = xp.ascontiguousarray(values).reshape(len(values), -1)
-    flat = flat.astype(working(dtype), copy=False)
-    if dtype.kind == "c":
-        # Real and imaginary parts on their own: 1 * (inf + 0j) has a NaN in it.
-        flat = flat.view(flat.real.dtype)
-    chosen = _selection(backend, places, count, flat.dtype)
-    sums = backend.matrix(chosen).T @ flat
-    return sums.view(working(dtype)).astype(dtype, copy=False).reshape(count, *values.shape[1:])
 
 
 @scatter_rows.backward("values", "dense, dense -> dense")

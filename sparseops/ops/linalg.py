@@ -107,14 +107,14 @@ def _product(backend, a, transpose_a, b, transpose_b):
     return product(backend, _as_columns(a), left, _as_columns(b), right, dtype)
 
 
-@dot.forward("dense, dense -> dense", "dense, row_sparse -> dense", "dense, csr -> dense")
-@dot.forward("csr, dense -> dense", "csr, row_sparse -> dense", where=_PLAIN)
 @dot.forward(
     "row_sparse, dense -> dense",
     "row_sparse, row_sparse -> dense",
     "row_sparse, csr -> dense",
     where=_TRANSPOSED,
 )
+@dot.forward("csr, dense -> dense", "csr, row_sparse -> dense", where=_PLAIN)
+@dot.forward("dense, dense -> dense", "dense, row_sparse -> dense", "dense, csr -> dense")
 def _dot_dense(backend, a, b, *, transpose_a, transpose_b):
     shape = _product_shape(a, b, transpose_a, transpose_b)
     return Dense(_product(backend, a, transpose_a, b, transpose_b).reshape(shape))
@@ -150,10 +150,11 @@ def _dot_csr(backend, a, b, *, transpose_a, transpose_b):
     return sparse_product(backend, a, transpose_a, b, transpose_b, dtype)
 
 
-@dot.forward("row_sparse, csr -> csr", where=_PLAIN)
-def _dot_rows_csr(backend, a, b, *, transpose_b):
+@dot.forward("row_sparse, csr -> csr")
+def _dot_rows_csr(backend, a, b, *, transpose_a, transpose_b):
     dtype = np.result_type(a.data.dtype, b.data.dtype)
-    return sparse_product(backend, rows_as_csr(backend, a), False, b, transpose_b, dtype)
+    a = rows_as_csr(backend, a)
+    return sparse_product(backend, a, transpose_a, b, transpose_b, dtype)
 
 
 @dot.forward("dense, csr -> csr")

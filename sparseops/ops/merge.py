@@ -31,7 +31,7 @@ def union_csr(backend: Backend, a: CSR, b: CSR) -> CSR:
 def merge_csr(backend: Backend, a: CSR, b: CSR, ufunc: Any) -> CSR:
     """`ufunc`, for which f(0, 0) is 0, of `a` and `b` of one shape, at what either stores."""
     if same_structure(backend, a, b):
-        return _wider(a, b).with_data(ufunc(a.data, b.data))
+        return widened(a, b).with_data(ufunc(a.data, b.data))
     union = union_csr(backend, a, b)
     return union.with_data(ufunc(*_both(backend, union.data, a.data, b.data)))
 
@@ -39,7 +39,7 @@ def merge_csr(backend: Backend, a: CSR, b: CSR, ufunc: Any) -> CSR:
 def intersect_csr(backend: Backend, a: CSR, b: CSR, ufunc: Any) -> CSR:
     """`ufunc` of `a` and `b` of one shape, at what both store."""
     if same_structure(backend, a, b):
-        return _wider(a, b).with_data(ufunc(a.data, b.data))
+        return widened(a, b).with_data(ufunc(a.data, b.data))
     union = union_csr(backend, a, b)
     left, right = _both(backend, union.data, a.data, b.data)
     common = union.data == 3
@@ -57,24 +57,30 @@ def select_csr(backend: Backend, x: CSR, chosen: Any, data: Any) -> CSR:
 def merge_rows(backend: Backend, a: RowSparse, b: RowSparse, ufunc: Any) -> RowSparse:
     """`ufunc`, for which f(x, 0) is x, of `a` and `b` of one shape, at the rows of either."""
     xp = backend.xp
-    width = np.result_type(a.indices.dtype, b.indices.dtype)
     if same_rows(backend, a, b):
-        return RowSparse(ufunc(a.data, b.data), a.indices.astype(width, copy=False), a.shape)
-    union = union_csr(backend, _as_csr_row(backend, a), _as_csr_row(backend, b))
-    data = xp.zeros((len(union.data), *a.shape[1:]), np.result_type(a.data.dtype, b.data.dtype))
-    data[xp.flatnonzero(union.data != 2)] = a.data
-    rows = xp.flatnonzero(union.data != 1)
-    data[rows] = ufunc(data[rows], b.data)
-    return RowSparse(data, union.indices.astype(width, copy=False), a.shape)
+        return widened(a, b).with_data(ufunc(a.data, b.data))
+    rows, of_a, of_b = _union_rows(xp, a.indices, b.indices)
+    data = xp.zeros((len(rows), *a.shape[1:]), np.result_type(a.data, b.data))
+    data[of_a] = a.data
+    data[of_b] = ufunc(data[of_b], b.data)
+    return RowSparse(data, rows, a.shape)
 
 
 def intersect_rows(backend: Backend, a: RowSparse, b: RowSparse) -> tuple[Any, Any, Any]:
     """The rows that both store, and the values of `a` and of `b` there."""
-    width = np.result_type(a.indices.dtype, b.indices.dtype)
+    rows = widened(a, b).indices
     if same_rows(backend, a, b):
-        return a.indices.astype(width, copy=False), a.data, b.data
+        return rows, a.data, b.data
     at, there = find(backend, a.indices, b.indices)
-    return a.indices[there].astype(width, copy=False), a.data[there], b.data[at[there]]
+    return rows[there], a.data[there], b.data[at[there]]
+
+
+def widened(x: Any, other: Any) -> Any:
+    """The sparse `x` with indices at least as wide as those of `other`."""
+    if x.indices.itemsize >= other.indices.itemsize:
+        return x
+    wide = {name: getattr(x, name).astype(other.indices.dtype) for name in x.aux}
+    return type(x)(x.data, **wide, shape=x.shape)
 
 
 def same_structure(backend: Backend, a: CSR, b: CSR) -> bool:
@@ -90,11 +96,6 @@ def same_rows(backend: Backend, a: RowSparse, b: RowSparse) -> bool:
     return a.indices is b.indices or bool(backend.xp.array_equal(a.indices, b.indices))
 
 
-def _wider(a: CSR, b: CSR) -> CSR:
-    """The one of two equal structures that has the wider indices."""
-    return b if b.indices.itemsize > a.indices.itemsize else a
-
-
 def _both(backend: Backend, codes: Any, a: Any, b: Any) -> tuple[Any, Any]:
     """The values `a` and `b` at all the places of a union, zero where they are not stored."""
     xp = backend.xp
@@ -105,7 +106,14 @@ def _both(backend: Backend, codes: Any, a: Any, b: Any) -> tuple[Any, Any]:
     return left, right
 
 
-def _as_csr_row(backend: Backend, x: RowSparse) -> CSR:
-    """The row numbers of `x` as the columns of a matrix of one row, without values."""
-    indptr = backend.xp.asarray([0, len(x.indices)], dtype=x.indices.dtype)
-    return CSR(backend.xp.zeros(len(x.indices), _CODE), x.indices, indptr, (1, x.shape[0]))
+def _union_rows(xp: Any, a: Any, b: Any) -> tuple[Any, Any, Any]:
+    """The rows in `a` or `b`, which ascend, and where in them those of `a` and of `b` stand."""
+    both = xp.concatenate([a, b])
+    # Stable sorting merges two ascending runs in linear time.
+    order = xp.argsort(both, kind="stable")
+    both = both[order]
+    first = xp.ones(len(both), bool)
+    xp.not_equal(both[1:], both[:-1], out=first[1:])
+    position = xp.empty(len(both), np.int64)
+    position[order] = xp.cumsum(first) - 1
+    return both[first], position[: len(a)], position[len(a) :]

@@ -10,13 +10,12 @@ from sparseops.operators import operator
 from sparseops.ops.cast import cast_storage, sparse_mask
 from sparseops.ops.elementwise import each, result_dtype, shape_of
 from sparseops.ops.places import (
-    at_places,
     csr_by_csr,
+    csr_by_dense,
     csr_by_rows,
     rows_by_dense,
     rows_by_rows,
 )
-from sparseops.ops.broadcasting import spread_csr
 from sparseops.ops.reduction import unbroadcast
 from sparseops.registry import operators
 from sparseops.spec import broadcast
@@ -133,24 +132,14 @@ def _multiply_rows_by_csr(backend, a, b):
     return csr_by_rows(backend, b, a)
 
 
-@multiply.forward("csr, dense -> csr")
-def _multiply_csr_by_dense(backend, a, b):
+@multiply.forward("csr, dense -> csr", "dense, csr -> csr")
+def _multiply_csr_and_dense(backend, a, b):
     return csr_by_dense(backend, a, b, np.multiply)
 
 
-@multiply.forward("dense, csr -> csr")
-def _multiply_dense_by_csr(backend, a, b):
-    return csr_by_dense(backend, b, a, np.multiply)
-
-
-@multiply.forward("row_sparse, dense -> row_sparse")
-def _multiply_rows_by_dense(backend, a, b):
+@multiply.forward("row_sparse, dense -> row_sparse", "dense, row_sparse -> row_sparse")
+def _multiply_rows_and_dense(backend, a, b):
     return rows_by_dense("multiply", backend, a, b, np.multiply)
-
-
-@multiply.forward("dense, row_sparse -> row_sparse")
-def _multiply_dense_by_rows(backend, a, b):
-    return rows_by_dense("multiply", backend, b, a, np.multiply)
 
 
 @multiply.forward("dense, scalar -> dense", *each("sparse, scalar -> sparse"))
@@ -188,7 +177,7 @@ def _divide_rows_by_dense(backend, a, b):
     return rows_by_dense("divide", backend, a, b, np.true_divide)
 
 
-@multiply.backward("a", *each("dense, dense -> dense"), "dense, scalar -> dense")
+@multiply.backward("a", "dense, dense -> dense", "dense, scalar -> dense")
 def _multiply_a(g, a_spec, b):
     return unbroadcast(g * _conj(b), a_spec)
 

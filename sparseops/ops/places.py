@@ -1,23 +1,22 @@
 """Kernels of products: what is stored in one array, and the values of another there."""
 
-from collections.abc import Callable
-from math import prod
 from typing import Any
 
 import numpy as np
 
 from sparseops.backend import Backend
-from sparseops.ops.broadcasting import outer_csr, report_dense, spread_csr
-from sparseops.ops.merge import intersect_csr, intersect_rows, select_csr
-from sparseops.ops.structure import find
+from sparseops.ops.broadcasting import outer_csr, report_dense, sparse_first, spread_csr
+from sparseops.ops.merge import intersect_csr, intersect_rows, select_csr, widened
+from sparseops.ops.structure import counts_to_indptr, find
 from sparseops.spec import Spec, broadcast
 from sparseops.storage import CSR, Dense, RowSparse, index_dtype
 
 
-def csr_by_dense(backend: Backend, x: CSR, dense: Dense, function: Callable) -> CSR:
-    """`function` of the stored values of `x` and those of `dense` at their places."""
+def csr_by_dense(backend: Backend, a: CSR | Dense, b: CSR | Dense, ufunc: np.ufunc) -> CSR:
+    """`ufunc` of the stored values of one of `a` and `b` and those of the other, dense, there."""
+    x, dense = sparse_first(a, b)
     x = spread_csr(backend, x, broadcast(x.shape, dense.shape))
-    return x.with_data(function(x.data, _at_places(backend, dense.data, x)))
+    return x.with_data(ufunc(x.data, _at_places(backend, dense.data, x)))
 
 
 def csr_by_csr(backend: Backend, a: CSR, b: CSR) -> CSR:
@@ -30,8 +29,9 @@ def csr_by_csr(backend: Backend, a: CSR, b: CSR) -> CSR:
         data = np.multiply(column.data[:, None], row.data).reshape(-1)
         return outer_csr(backend, data, row.indices, column, shape[1])
     big, small = (a, b) if a.shape == shape else (b, a)
-    at, there = find(backend, *_along_small(backend, big, small))
-    return select_csr(backend, _widened(big, small), there, big.data[there] * small.data[at[there]])
+    at, there = find(backend, *_keys_along(backend, big, small))
+    data = big.data[there] * small.data[at[there]]
+    return select_csr(backend, widened(big, small), there, data)
 
 
 def csr_by_rows(backend: Backend, x: CSR, rows: RowSparse) -> CSR:
@@ -42,7 +42,7 @@ def csr_by_rows(backend: Backend, x: CSR, rows: RowSparse) -> CSR:
     at, there = find(backend, backend.row_ids(x), rows.indices)
     columns = x.indices[there] if rows.shape[1] == shape[1] else 0
     data = x.data[there] * rows.data[at[there], columns]
-    return select_csr(backend, _widened(x, rows), there, data)
+    return select_csr(backend, widened(x, rows), there, data)
 
 
 def rows_by_dense(
@@ -60,11 +60,13 @@ def rows_by_dense(
         return RowSparse(data, x.indices, shape)
     width = np.result_type(x.indices.dtype, index_dtype(shape[0]))
     rows = backend.xp.arange(shape[0] if len(x.indices) else 0, dtype=width)
-    spec = Spec(shape, ufunc(x.data[:0], dense.data[:0]).dtype, "row_sparse")
+    spec = Spec(shape, _dtype_of(ufunc, x.data, dense.data), "row_sparse")
     if len(rows) and dense.data.size < spec.size:
         reason = f"the rows of an array of shape {x.shape} lie in every row of the result"
         report_dense(name, [a, b], spec, reason)
-    return RowSparse(_in_stored(backend, x, dense.data, (len(rows), *shape[1:]), ufunc), rows, shape)
+    return RowSparse(
+        _in_stored(backend, x, dense.data, (len(rows), *shape[1:]), ufunc), rows, shape
+    )
 
 
 def rows_by_rows(backend: Backend, a: RowSparse, b: RowSparse) -> RowSparse:
@@ -79,3 +81,54 @@ def rows_by_rows(backend: Backend, a: RowSparse, b: RowSparse) -> RowSparse:
     of_big = big.data[: len(rows)]
     data = _in_stored(backend, small, of_big, (len(rows), *shape[1:]), np.multiply)
     return RowSparse(data, rows, shape)
+
+
+def _at_places(backend: Backend, values: Any, x: CSR) -> Any:
+    """The dense `values`, which broadcast to the shape of `x`, at the places that `x` stores."""
+    if values.size == 1:
+        return values.reshape(())
+    if values.ndim < 2 or values.shape[0] == 1:
+        return values.reshape(-1)[x.indices]
+    if values.shape[1] == 1:
+        return values[:, 0][backend.row_ids(x)]
+    # Not by flat positions: to reshape a view made by broadcasting would copy it whole.
+    return values[backend.row_ids(x), x.indices]
+
+
+def _keys_along(backend: Backend, big: CSR, small: CSR) -> tuple[Any, Any]:
+    """For the entries of `big`, and of a `small` that is repeated to its shape, what must agree."""
+    if small.shape[0] == big.shape[0]:
+        return backend.row_ids(big), backend.row_ids(small)
+    if small.shape[1] == big.shape[1]:
+        return big.indices, small.indices
+    return backend.xp.zeros_like(big.indices), small.indices
+
+
+def _rows_as_csr(backend: Backend, x: RowSparse) -> CSR:
+    """`x`, of one or two dimensions, as csr: the stored rows whole, a 1-D array as one row."""
+    xp, (rows, columns) = backend.xp, (1, *x.shape)[-2:]
+    if len(x.shape) == 1:
+        ends = xp.asarray([0, len(x.indices)], dtype=x.indices.dtype)
+        return CSR(x.data, x.indices, ends, (1, columns))
+    counts = xp.zeros(rows, np.int64)
+    counts[x.indices] = columns
+    indptr = counts_to_indptr(backend, counts, x.indices.dtype, index_dtype(columns))
+    indices = xp.tile(xp.arange(columns, dtype=indptr.dtype), len(x.indices))
+    return CSR(x.data.reshape(-1), indices, indptr, x.shape)
+
+
+def _in_stored(
+    backend: Backend, x: RowSparse, values: Any, shape: tuple[int, ...], ufunc: np.ufunc
+) -> Any:
+    """A dense array of `shape`: `ufunc` of `x` and `values` where `x` is stored, else zero."""
+    xp, ahead = backend.xp, len(shape) - len(x.shape)
+    found = xp.zeros(shape, _dtype_of(ufunc, x.data, values))
+    if found.size:
+        stored = x.indices if x.shape[0] == shape[ahead] else slice(None)
+        places = (slice(None),) * ahead + (stored,)
+        found[places] = ufunc(x.data, xp.broadcast_to(values, shape)[places])
+    return found
+
+
+def _dtype_of(ufunc: np.ufunc, a: Any, b: Any) -> np.dtype:
+    return ufunc(a.dtype.type(1), b.dtype.type(1)).dtype

@@ -10,6 +10,7 @@ import numpy as np
 
 from sparseops.backend import Backend
 from sparseops.ops.rows import csr_transposed, few_columns, rows_of
+from sparseops.ops.structure import entry_keys, find
 from sparseops.storage import CSR, Dense, RowSparse, Storage, index_dtype
 
 #: From so many columns on, reading the other operand's rows at random costs less than adding up in
@@ -106,9 +107,7 @@ def sparse_product(
     if transpose_b:
         b = csr_transposed(backend, b)
     columns, (b,) = few_columns(backend, b)
-    left, right = (backend.matrix(x.with_data(_values(x, dtype))) for x in (a, b))
-    found = left @ right
-    found.sort_indices()
+    found = _multiplied(backend, a, b, dtype)
     indices = found.indices if columns is None else columns[found.indices]
     width = np.result_type(width, index_dtype(len(indices)))
     return CSR(
@@ -117,6 +116,28 @@ def sparse_product(
         found.indptr.astype(width, copy=False),
         shape,
     )
+
+
+def _multiplied(backend: Backend, a: CSR, b: CSR, dtype: np.dtype) -> CSR:
+    left, right = (backend.matrix(x.with_data(_values(x, dtype))) for x in (a, b))
+    found = _sorted_csr(left @ right)
+    whole = found.data.base
+    if whole is not None and whole.size == found.data.size:
+        return found
+    # The library allocates a value for each place, and then leaves out those that add up to zero.
+    # They are places of the product still: its gradient there is not zero.
+    left, right = (backend.matrix(x.with_data(backend.xp.ones(len(x.data), bool))) for x in (a, b))
+    places = _sorted_csr(left @ right)
+    known, all_known = entry_keys(backend, found, places)
+    at, _ = find(backend, known, all_known)
+    data = backend.xp.zeros(len(all_known), found.data.dtype)
+    data[at] = found.data
+    return places.with_data(data)
+
+
+def _sorted_csr(matrix: Any) -> CSR:
+    matrix.sort_indices()
+    return CSR(matrix.data, matrix.indices, matrix.indptr, matrix.shape)
 
 
 def rows_as_csr(backend: Backend, x: RowSparse) -> CSR:
@@ -138,6 +159,26 @@ def columns_as_csr(backend: Backend, values: Any, columns: Any, shape: tuple[int
     indptr = xp.arange(len(values) + 1, dtype=width) * len(columns)
     indices = xp.tile(columns.astype(width, copy=False), len(values))
     return CSR(xp.ascontiguousarray(values).reshape(-1), indices, indptr, shape)
+
+
+def selection(backend: Backend, ids: Any, columns: int, dtype: Any) -> CSR:
+    """The csr matrix with a one in column ``ids[i]`` of each row i."""
+    xp, count = backend.xp, len(ids)
+    indptr = xp.arange(count + 1, dtype=ids.dtype)
+    return CSR(xp.ones(count, dtype), ids, indptr, (count, columns))
+
+
+def sum_rows(backend: Backend, values: Any, places: Any, count: int) -> Any:
+    """The rows of `values` added up at `places`, of which there are `count`."""
+    xp, dtype = backend.xp, values.dtype
+    flat = xp.ascontiguousarray(values).reshape(len(values), -1)
+    flat = flat.astype(working(dtype), copy=False)
+    if dtype.kind == "c":
+        # Real and imaginary parts on their own: 1 * (inf + 0j) has a NaN in it.
+        flat = flat.view(flat.real.dtype)
+    chosen = selection(backend, places, count, flat.dtype)
+    sums = backend.matrix(chosen).T @ flat
+    return sums.view(working(dtype)).astype(dtype, copy=False).reshape(count, *values.shape[1:])
 
 
 def _values(x: Storage, dtype: np.dtype) -> Any:

@@ -12,7 +12,7 @@ from sparseops.ops.broadcasting import (
     spread_csr,
     spread_rows,
 )
-from sparseops.ops.cast import sparse_mask
+from sparseops.ops.cast import cast_storage, sparse_mask
 from sparseops.ops.totals import (
     as_axes,
     count_over,
@@ -85,8 +85,7 @@ def mean(x, *, axis=None, keepdims=False):
     Returns
     -------
     NDArray
-        Dense; float64 for integers and bool. The mean of nothing is NaN. A row_sparse `x` whose
-        rows stay apart may be asked for ``stype="row_sparse"``.
+        Dense; float64 for integers and bool. The mean of nothing is NaN.
 
     Raises
     ------
@@ -209,18 +208,13 @@ def _mean(backend, x, *, axis, keepdims):
     return Dense(found.astype(dtype).reshape(reduced_shape(x.shape, axis, keepdims)))
 
 
-@mean.forward("row_sparse -> row_sparse", where=keeps_rows)
-def _mean_rows(backend, x, *, axis, keepdims):
-    found = _mean(backend, Dense(x.data), axis=axis, keepdims=keepdims)
-    return RowSparse(found.data, x.indices, (x.shape[0], *found.shape[1:]))
-
-
 @sum_to.forward("dense -> dense", "csr -> dense", "row_sparse -> dense")
 def _sum_to(backend, x, *, shape):
     shape = as_shape(shape)
     result = Spec(shape, sum_dtype(x.data.dtype))
     if shape == x.shape and x.stype != "dense":
         report_dense("sum_to", [x], result, f"x has shape {shape} already, so nothing is summed")
+        x = cast_storage.kernel(x.stype, "dense")(backend, x)
     ahead = len(x.shape) - len(shape)
     repeated = [n for n, length in enumerate(shape, ahead) if length != x.shape[n]]
     found = total(backend, x, (*range(ahead), *repeated), result.dtype)

@@ -95,9 +95,16 @@ def few_columns(backend: Backend, *matrices: CSR) -> tuple[Any, tuple[CSR, ...]]
     limit = matrices[0].shape[1]
     if limit <= _MASK_PLACES * ends[-1]:
         return None, matrices
-    columns, places = distinct(backend, backend.xp.concatenate([x.indices for x in matrices]), limit)
+    columns, places = distinct(
+        backend, backend.xp.concatenate([x.indices for x in matrices]), limit
+    )
     return columns, tuple(
-        CSR(x.data, places[start:end].astype(x.indptr.dtype, copy=False), x.indptr, (x.shape[0], len(columns)))
+        CSR(
+            x.data,
+            places[start:end].astype(x.indptr.dtype, copy=False),
+            x.indptr,
+            (x.shape[0], len(columns)),
+        )
         for x, start, end in zip(matrices, ends[:-1], ends[1:], strict=True)
     )
 

@@ -13,13 +13,9 @@ from sparseops.storage import Dense
 
 __all__ = ["sddmm"]
 
-_STYPES = ("dense", "row_sparse", "csr")
+_FACTORS = tuple(pairs(("dense", "row_sparse", "csr"), repeat=2))
 #: So many products are formed at a time, which keeps temporaries in the processor's cache.
 _BLOCK = 2**16
-
-
-def _signatures(pattern, result, pairs_of=tuple(pairs(_STYPES, _STYPES))):
-    return [f"{pattern}, {a}, {b} -> {result}" for a, b in pairs_of]
 
 
 @operator(shapes="(m,k),(m,n),(n,k)->(m,k)")
@@ -80,7 +76,7 @@ def _sample_dense(backend, pattern, a, b, *, transpose_a, transpose_b):
     return Dense(product(backend, a, transpose_a, b, transpose_b, dtype))
 
 
-@sddmm.forward(*_signatures("row_sparse", "row_sparse"))
+@sddmm.forward(*[f"row_sparse, {a}, {b} -> row_sparse" for a, b in _FACTORS])
 def _sample_rows(backend, pattern, a, b, *, transpose_a, transpose_b):
     dtype = np.result_type(a.data.dtype, b.data.dtype)
     left = rows_of(backend, a, transpose_a, pattern.indices)
@@ -98,7 +94,7 @@ def _sample_sparse(backend, pattern, a, b, *, transpose_a, transpose_b):
     return pattern.with_data(data)
 
 
-@sddmm.forward(*_signatures("csr", "csr", tuple(pairs(_STYPES, _STYPES))[:-1]))
+@sddmm.forward(*[f"csr, {a}, {b} -> csr" for a, b in _FACTORS[:-1]])
 def _sample_entries(backend, pattern, a, b, *, transpose_a, transpose_b):
     xp, dtype = backend.xp, np.result_type(a.data.dtype, b.data.dtype)
     a, b = share_rows(backend, a, transpose_a, b, transpose_b)

@@ -245,7 +245,7 @@ def _relu_x(g, out):
     return g * sign(out)
 
 
-@operator
+@operator(shapes="(m,n)->(m,n)", reference=lambda x: 1 / (1 + 1 / np.exp(x)))
 def sigmoid(x):
     """The logistic function ``1 / (1 + exp(-x))``, without overflow.
 

@@ -1,0 +1,91 @@
+"""One row by its number."""
+
+from operator import index as as_index
+
+from sparseops.errors import ShapeError
+from sparseops.operators import operator
+from sparseops.ops.cast import sparse_mask
+from sparseops.ops.shape import reshape, transpose
+from sparseops.ops.slicing import place_rows
+from sparseops.storage import Dense, RowSparse
+
+__all__ = []
+
+
+@operator
+def row(x, *, index):
+    """Row number `index` of `x`: what ``x[index]`` gives.
+
+    Parameters
+    ----------
+    x : array of any storage
+        A csr array gives a row_sparse vector, which shares its memory; others give dense rows.
+    index : int
+        Negative numbers count from the end.
+
+    Raises
+    ------
+    IndexError
+        If there is no such row.
+
+    Notes
+    -----
+    The gradient by a dense `x` is row_sparse where no storage is asked for.
+
+    Examples
+    --------
+    >>> import sparseops as so
+    >>> so.csr_array([[0, 0], [0, 5]])[-1]
+    <int64[2] row_sparse, 1 row stored>
+      row 1  5
+    """
+    if not x.shape:
+        raise ShapeError("x has shape () and so no rows")
+    if not -x.shape[0] <= as_index(index) < x.shape[0]:
+        raise IndexError(f"index={index}, but there are {x.shape[0]} rows")
+    return x.shape[1:], x.dtype
+
+
+@row.forward("dense -> dense")
+def _row_dense(backend, x, *, index):
+    return Dense(x.data[index, ...])
+
+
+@row.forward("row_sparse -> dense")
+def _row_row_sparse(backend, x, *, index):
+    at = int(backend.xp.searchsorted(x.indices, index % x.shape[0]))
+    if at < len(x.indices) and x.indices[at] == index % x.shape[0]:
+        return Dense(x.data[at, ...])
+    return Dense(backend.xp.zeros(x.shape[1:], x.data.dtype))
+
+
+@row.forward("csr -> row_sparse")
+def _row_csr(backend, x, *, index):
+    start, stop = x.indptr[index % x.shape[0] :][:2].tolist()
+    return RowSparse(x.data[start:stop], x.indices[start:stop], x.shape[1:])
+
+
+@row.backward("x", "dense -> row_sparse")
+def _row_x(g, x_spec, index):
+    return _at_row(reshape(g, shape=(1, *x_spec.shape[1:])), x_spec, index)
+
+
+@row.backward("x", "dense -> dense")
+def _row_dense_x(g, x_spec, index):
+    return _at_row(reshape(g, shape=(1, *x_spec.shape[1:])), x_spec, index, stype="dense")
+
+
+@row.backward("x", "row_sparse -> row_sparse")
+def _row_row_sparse_x(g, x, index):
+    return sparse_mask(_at_row(reshape(g, shape=(1, *x.shape[1:])), x, index), x)
+
+
+@row.backward("x", "csr -> csr")
+def _row_csr_x(g, x, index):
+    # By way of a column, since a row_sparse row would be stored whole.
+    return sparse_mask(_at_row(transpose(reshape(g, shape=(-1, 1))), x, index), x)
+
+
+def _at_row(g, x, index, stype=None):
+    start = index % x.shape[0]
+    return place_rows(g, start=start, step=1, num_rows=x.shape[0], stype=stype)
