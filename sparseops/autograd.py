@@ -1,6 +1,6 @@
 """The tape of operator calls, and the functions that differentiate with it."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
@@ -54,7 +54,8 @@ class Tape:
     def __enter__(self) -> "Tape":
         if self.spent:
             raise GradientError(_SPENT)
-        self._entered.append((tapes.set((*tapes.get(), self)), _training.set(self.training)))
+        others = tuple(tape for tape in tapes.get() if tape is not self)
+        self._entered.append((tapes.set((*others, self)), _training.set(self.training)))
         return self
 
     def __exit__(self, *exc_info: object) -> None:
@@ -110,25 +111,20 @@ class Tape:
         if self.spent:
             raise GradientError(_SPENT)
         targets, sources = _listed(y, "y"), _listed(w, "w")
+        _check_floating("y", targets)
+        _check_floating("w", sources)
         asks = (None,) * len(sources) if stypes is None else _asks(stypes, len(sources))
         heads = _heads(targets, output_gradients)
         calls = list(self.calls)
         asked = {x.token: ask for x, ask in zip(sources, asks, strict=True)}
         steps = plan_gradients(calls, [x.token for x in targets], asked)
-        if not steps:
-            _check_known(targets, sources, calls)
-        for x in targets:
-            if x.version and x.token not in asked:
-                raise GradientError(f"y: {x.spec} was changed in place; differentiate a copy of it")
+        _check_targets(targets, asked, calls)
         found = walk(steps, targets, heads, asked)
         results = [
             _finished(found.get(x.token), x, ask) for x, ask in zip(sources, asks, strict=True)
         ]
         if into is not None:
-            results = [
-                operators["add"](old, new)
-                for old, new in zip(_listed(into, "into", len(sources)), results, strict=True)
-            ]
+            results = _added(_listed(into, "into", len(sources)), results)
         if not self.persistent:
             self.spent = True
             self.calls.clear()
@@ -151,15 +147,24 @@ def is_training() -> bool:
     return _training.get()
 
 
-def _check_known(targets: list[NDArray], sources: list[NDArray], calls: list[Call]) -> None:
-    """Raise where a target has nothing to do with the tape, rather than answer zero."""
-    known = {x.token for x in sources}.union(*(c.tokens_out + c.tokens_in for c in calls))
+def _check_targets(targets: list[NDArray], sources: Container[int], calls: list[Call]) -> None:
+    """Raise where a target is no result of the tape, rather than answer zero."""
     for x in targets:
-        if x.token not in known:
+        if x.token in sources:
+            continue
+        if not any(x.token in call.tokens_out for call in reversed(calls)):
             raise GradientError(
                 f"y: {x.spec} was not computed while this tape recorded; compute it inside the "
                 "tape's with block"
             )
+        if x.version:
+            raise GradientError(f"y: {x.spec} was changed in place; differentiate a copy of it")
+
+
+def _check_floating(name: str, arrays: list[NDArray]) -> None:
+    for x in arrays:
+        if x.dtype.kind not in "fc":
+            raise GradientError(f"{name}: {x.spec} has no gradient; floating and complex arrays do")
 
 
 def _finished(value: NDArray | None, x: NDArray, ask: str | None) -> NDArray:
@@ -168,12 +173,19 @@ def _finished(value: NDArray | None, x: NDArray, ask: str | None) -> NDArray:
         stype = ask or ("row_sparse" if x.shape else "dense")
         return zeros(x.shape, x.dtype, stype=stype, backend=x.backend)
     if ask is None or value.stype == ask:
-        return value
+        return value.alias()
     if value.stype == "dense":
         reason = f"the gradient is computed dense and asked for as {ask}"
         size = value.dense_nbytes
         report("gradient", (value.stype, ask), reason, bytes_sparse=0, bytes_dense=size)
     return operators["cast_storage"](value, stype=ask)
+
+
+def _added(earlier: list[NDArray], results: list[NDArray]) -> list[NDArray]:
+    for old, new in zip(earlier, results, strict=True):
+        if old.shape != new.shape:
+            raise ShapeError(f"into has shape {old.shape}, but the gradient has {new.shape}")
+    return [operators["add"](old, new) for old, new in zip(earlier, results, strict=True)]
 
 
 def _listed(found: Any, name: str, count: int | None = None) -> list[NDArray]:
@@ -241,7 +253,9 @@ def value_and_grad(function: Callable[..., NDArray], argnums: int | Sequence[int
         values = list(args)
         numbers = [argnums] if isinstance(argnums, int) else list(argnums)
         for number in numbers:
-            values[number] = asarray(values[number])
+            # Another name for the value, so that the same array in another argument is a constant.
+            x = asarray(values[number])
+            values[number] = operators["cast_storage"](x, stype=x.stype)
         with Tape() as tape:
             value = function(*values, **params)
         sources = [values[number] for number in numbers]

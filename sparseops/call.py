@@ -49,4 +49,6 @@ class Call:
             keeps = plan.keeps_outputs
             self.outputs = [x if k else None for x, k in zip(results, keeps, strict=True)]
         if plan.sparse_results:
-            self.structures = [x.storage.with_data(None) for x in results]
+            self.structures = [
+                x.storage.with_data(None) if x.storage.aux else None for x in results
+            ]

@@ -6,7 +6,7 @@ from typing import Any
 
 from sparseops.errors import StorageError
 from sparseops.plan import Plan
-from sparseops.signature import NUMBERS, Rule, Signature, Where, name_of, table
+from sparseops.signature import NUMBERS, Known, Rule, Signature, Where, name_of, table
 from sparseops.slots import Slots
 
 _PACKAGE = __name__.partition(".")[0] + "."
@@ -61,6 +61,8 @@ class Declaration(Slots):
             If a signature does not fit the operator, or is declared already.
         """
 
+        if signatures and self._storage_function is not None:
+            raise StorageError(f"{self.__name__} infers its storages: its kernels name none")
         if not signatures and self._storage_function is None:
             raise StorageError(
                 f"{self.__name__}.forward() names no signature; only an operator with its own "
@@ -177,12 +179,16 @@ class Declaration(Slots):
         reads = [r.where for r in self.kernels if r.where and r.where.reads(self.inputs)]
         self._conditions = tuple(dict.fromkeys(reads))
 
-    def kept(self, inputs: Sequence[Any]) -> tuple[tuple[bool, ...], tuple[bool, ...]]:
+    def kept(
+        self, inputs: Sequence[Any], stypes: Known
+    ) -> tuple[tuple[bool, ...], tuple[bool, ...]]:
         """Which of a call's inputs and results some gradient rule names; empty where none.
 
-        `inputs` are specs or numbers; numbers are always kept.
+        `inputs` are specs or numbers, and numbers are always kept; `stypes` are their storages, and
+        rules for other storages do not count.
         """
-        wants = {name for rules in self.gradients.values() for r in rules for name in r.wants}
+        rules = [rule for declared in self.gradients.values() for rule in declared]
+        wants = {name for rule in rules if rule.takes(stypes) for name in rule.wants}
         names = [self.slot_name(slot) for slot in range(len(inputs))]
         keeps = [n in wants or isinstance(x, NUMBERS) for n, x in zip(names, inputs, strict=True)]
         outputs = [name in wants for name in self.outputs]

@@ -5,7 +5,7 @@ pass over the calls before a value exists (`plan_gradients`); then values flow (
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 from sparseops.call import Call
 from sparseops.creation import zeros
@@ -14,6 +14,7 @@ from sparseops.ndarray import NDArray
 from sparseops.policy import report
 from sparseops.registry import operators
 from sparseops.signature import choose_gradient, table
+from sparseops.spec import Spec
 
 _HEAD, _INPUT, _INPUTS, _OUTPUT, _STATE = range(5)
 
@@ -51,9 +52,13 @@ class Choice:
             elif name in plan.params:
                 self.constants[name] = plan.params[name]
             else:
-                specs = [plan.inputs[n] for n in inputs[name.removesuffix("_spec")]]
-                variadic = name == f"{operator.variadic}_spec"
-                self.constants[name] = tuple(specs) if variadic else specs[0]
+                slots = inputs[name.removesuffix("_spec")]
+                if name == f"{operator.variadic}_spec":
+                    self.constants[name] = tuple(plan.inputs[n] for n in slots)
+                elif isinstance(plan.inputs[slots[0]], Spec):
+                    self.constants[name] = plan.inputs[slots[0]]
+                else:
+                    self.sources.append((name, _INPUT, slots[0]))
 
 
 Steps = list[tuple[Call, list[Choice]]]
@@ -191,7 +196,7 @@ def _apply(
             elif kind == _INPUT:
                 values[name] = _saved(call, at, choice.stypes[at])
             elif kind == _OUTPUT:
-                values[name] = call.outputs[at]
+                values[name] = _saved_output(call, at)
             elif kind == _INPUTS:
                 values[name] = tuple([_saved(call, slot, choice.stypes[slot]) for slot in at])
             else:
@@ -208,7 +213,8 @@ def _apply(
             )
         return [_checked(call, choice, first + n, value) for n, value in enumerate(answer)]
     except Exception as error:
-        described = plan.operator.describe_call(plan.inputs, plan.params)
+        numbers = [s if isinstance(s, Spec) else call.inputs[n] for n, s in enumerate(plan.inputs)]
+        described = plan.operator.describe_call(numbers, plan.params)
         name = plan.operator.slot_name(choice.slot)
         error.add_note(f"in the gradient by {name!r} of {described}")
         raise
@@ -220,17 +226,27 @@ def _saved(call: Call, slot: int, stype: str) -> Any:
     if type(found) is not NDArray:
         return found
     if found.version != call.versions[slot]:
-        operator = call.plan.operator
-        raise GradientError(
-            f"{operator.slot_name(slot)}: {found.spec} was changed in place after the tape "
-            "recorded it; compute the gradient before the change, or change a copy",
-            operator=operator.__name__,
-            slot=operator.slot_name(slot),
-        )
+        _refuse_changed(call, call.plan.operator.slot_name(slot), found)
     if stype == "dense" and found.storage.aux:
         name = call.plan.operator.slot_name(slot)
         return _to_dense(found, call, f"{name} is sparse, and the rule takes it dense")
     return found
+
+
+def _saved_output(call: Call, position: int) -> NDArray:
+    found = call.outputs[position]
+    if found.version:
+        _refuse_changed(call, call.plan.operator.outputs[position], found)
+    return found
+
+
+def _refuse_changed(call: Call, name: str, found: NDArray) -> NoReturn:
+    raise GradientError(
+        f"{name}: {found.spec} was changed in place after the tape recorded it; compute the "
+        "gradient before the change, or change a copy",
+        operator=call.plan.operator.__name__,
+        slot=name,
+    )
 
 
 def _bring(call: Call, position: int, wanted: str, g: NDArray | None, brought: dict) -> NDArray:

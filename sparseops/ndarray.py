@@ -158,6 +158,14 @@ class NDArray(Operand):
         target.freeze(*storage.parts)
         return NDArray(storage, target)
 
+    def alias(self) -> "NDArray":
+        """Another array for the same value, known to tapes as this one; neither sees later writes
+        to the other.
+        """
+        other = NDArray(self.storage, self.form)
+        other.token, other.version = self.token, self.version
+        return other
+
     def copy(self) -> "NDArray":
         """An equal array with memory of its own."""
         storage = _map(self.storage, lambda a: a.copy())

@@ -8,7 +8,7 @@ from sparseops.errors import StorageError
 from sparseops.form import form_of
 from sparseops.policy import report
 from sparseops.signature import Known, Rule
-from sparseops.spec import Spec
+from sparseops.spec import STORAGES, UNDEFINED, Spec
 
 
 class Plan:
@@ -95,7 +95,7 @@ class Plan:
             Spec(shape, dtype, stype)  # a declared storage that the result cannot have is refused
         self.casts = _differences(named[:count], filled[:count])
         self.result_casts = _differences(filled[count:], named[count:])
-        self.keeps_inputs, self.keeps_outputs = operator.kept(inputs)
+        self.keeps_inputs, self.keeps_outputs = operator.kept(inputs, filled[:count])
         self.sparse_results = any(form.spec.stype != "dense" for form in self.results)
         self.choices: dict[tuple[int, str | None], Any] = {}
         self.differentiable = tuple(
@@ -159,12 +159,12 @@ def check_answer(known: Known, answer: Any, again: Any) -> Known:
         raise StorageError(f"infer_storage answered {answer!r}; it answers {len(known)} storages")
     filled = tuple(str(stype) for stype in answer)
     for have, got in zip(known, filled, strict=True):
-        if got not in ("undefined", "dense", "row_sparse", "csr", "scalar"):
-            raise StorageError(f"infer_storage answered {got!r}, which is not a storage type")
-        if have not in ("undefined", got):
+        if have not in (UNDEFINED, got):
             raise StorageError(f"infer_storage changed a slot declared {have} to {got}")
-    filled = tuple("dense" if stype == "undefined" else stype for stype in filled)
-    second = tuple(str(stype) for stype in again(filled))
-    if second != filled:
+        if got != have and got not in STORAGES and got != UNDEFINED:
+            raise StorageError(f"infer_storage answered {got!r}, which is not a storage type")
+    filled = tuple("dense" if stype == UNDEFINED else stype for stype in filled)
+    second = again(filled)
+    if not isinstance(second, (tuple, list)) or tuple(map(str, second)) != filled:
         raise StorageError(f"infer_storage answered {filled}, and to that {second}")
     return filled

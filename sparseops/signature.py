@@ -166,6 +166,14 @@ class Rule:
             return False
         return self.where is None or self.where.holds(given)
 
+    def takes(self, inputs: Known) -> bool:
+        """Whether each of the storages `inputs` is the one named, or sparse where dense is."""
+        named = self.signature.expand(len(inputs))
+        return all(
+            have == name or (name == "dense" and have != SCALAR)
+            for have, name in zip(inputs, named, strict=True)
+        )
+
     def clashes(self, other: "Rule") -> bool:
         """Whether no call could tell the two rules apart."""
         if self.backend != other.backend or (self.signature is None) != (other.signature is None):
@@ -263,9 +271,7 @@ def choose_gradient(
     best = preference = None
     for position, rule in enumerate(rules):
         named = rule.signature.expand(len(inputs))
-        if all(
-            h == n or (n == "dense" and h != SCALAR) for h, n in zip(inputs, named, strict=True)
-        ):
+        if rule.takes(inputs):
             casts = sum(h != n for h, n in zip(inputs, named, strict=True))
             key = (casts, ask is not None and rule.signature.outputs[0] != ask, position)
             if preference is None or key < preference:
@@ -273,10 +279,10 @@ def choose_gradient(
     return best
 
 
-def table(rules: Iterable[Rule], names: str = "") -> str:
+def table(rules: Iterable[Rule]) -> str:
     """The signatures of `rules`, one a line, for people."""
     lines = [f"  {rule}" for rule in rules]
-    return "\n".join(lines) or f"  none{names}"
+    return "\n".join(lines) or "  none"
 
 
 def _plain(value: Any) -> Any:

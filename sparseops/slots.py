@@ -107,6 +107,12 @@ class Slots:
         specs = tuple(f"{name}_spec" for name in self.inputs)
         allowed = (*self.head_names, *self.inputs, *self.outputs, *self.defaults, "state", *specs)
         self._check_names(function, wants, allowed)
+        for name in wants:
+            if name in self.mutates:
+                raise TypeError(
+                    f"{name_of(function)} names {name!r}, whose old value is gone after the call; "
+                    "let the kernel put what the gradient needs into `state`"
+                )
         return wants
 
     def _check_names(self, function: Callable, wants: Sequence[str], allowed: Sequence[str]):

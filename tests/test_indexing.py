@@ -494,6 +494,11 @@ def test_looking_up_and_learning_rows_takes_nothing_of_the_tables_size():
     assert peak(step) < 4 * head.nbytes
 
 
+def test_rows_of_a_transpose_are_taken_without_a_copy_of_it():
+    table = so.array(np.zeros((4, 100_000))).T
+    assert peak(lambda: so.take(table, [5, 0, 5])) < 1e5
+
+
 def test_few_rows_of_a_large_array_cost_little():
     x = so.csr_array((np.ones(1000), (np.arange(1000) * 1000, np.arange(1000))), (10**6, 2**40))
     for call in (lambda: x[5], lambda: x[100:200], lambda: x[[5, 7, 10**6 - 1]]):

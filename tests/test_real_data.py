@@ -12,6 +12,7 @@ from sparseops import optim
 pytestmark = [pytest.mark.data, needs_data]
 
 TRAINING = 140  # rows of Cora
+HIDDEN = 32
 
 
 @so.operator(shapes="(m,n),(n)->(m)", reference=lambda x, w: x @ w)
@@ -93,7 +94,7 @@ def test_a_logistic_regression_with_row_sparse_gradients_classifies_incomes():
         accuracies = [
             ((margins(x_test, w).asnumpy() > 0) == y_test).mean()
             for w in logistic_regression(
-                x, y, epochs=6, batch=128, learning_rate=0.05, rng=np.random.default_rng(0)
+                x, y, epochs=6, batch=64, learning_rate=0.05, rng=np.random.default_rng(0)
             )
         ]
     assert np.mean(accuracies[-3:]) >= 0.848
@@ -126,12 +127,14 @@ def convolve(graph, x, first, second, keep):
 def graph_convolution(graph, features, labels, *, epochs, seed):
     """The class of each node, as learnt from the labels of the first 140."""
     rng = np.random.default_rng(seed)
-    weights = [glorot((features.shape[1], 16), rng), glorot((16, 7), rng)]
+    weights = [glorot((features.shape[1], HIDDEN), rng), glorot((HIDDEN, 7), rng)]
     optimizers = [optim.adam(0.01, weight_decay=5e-4, lazy=False), optim.adam(0.01)]
     states = [optimizer.init(w) for optimizer, w in zip(optimizers, weights, strict=True)]
-    everything = np.ones((graph.shape[0], 16), np.float32)
+    everything = np.ones((graph.shape[0], HIDDEN), np.float32)
     for _ in range(epochs):
-        x = so.csr_array((dropout(features.data, rng), features.indices, features.indptr))
+        x = so.csr_array(
+            (dropout(features.data, rng), features.indices, features.indptr), features.shape
+        )
         with so.Tape() as tape:
             scores = convolve(graph, x, *weights, dropout(everything, rng))
             loss = so.mean(so.softmax_cross_entropy(scores[:TRAINING], labels[:TRAINING]))

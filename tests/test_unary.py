@@ -332,6 +332,14 @@ def test_the_gradient_of_sign_is_refused_for_complex_values():
         gradient("sign", so.array([1 + 1j]), np.ones(1))
 
 
+@pytest.mark.parametrize("shape", [(3, 4), (5,), ()])
+@pytest.mark.parametrize("name", ["real", "imag"])
+def test_parts_of_complex_values_are_arrays_of_their_own(name, shape):
+    x = so.array(np.full(shape, 1 + 2j))
+    part = operators[name](x).storage.data
+    assert part.flags.c_contiguous and not np.shares_memory(part, x.data)
+
+
 def test_sqrt_of_a_negative_value_is_nan_and_numpy_warns_as_it_likes():
     with np.errstate(invalid="warn"), pytest.warns(RuntimeWarning, match="invalid value"):
         y = so.sqrt(so.csr_array([[0.0, -1.0]]))

@@ -85,14 +85,3 @@ def report_dense(operator: str, inputs: Sequence[Storage], result: Spec, reason:
 def sparse_first(a: Storage, b: Storage) -> tuple[Any, Any]:
     """The sparse one of two storages, and the dense one."""
     return (a, b) if b.stype == "dense" else (b, a)
-
-
-def stored_places(backend: Backend, x: CSR | RowSparse) -> Any:
-    """What to index a dense array with for the places that `x` stores, in the order of its data."""
-    return _PLACES[x.stype](backend, x)
-
-
-_PLACES = {
-    "csr": lambda backend, x: (backend.row_ids(x), x.indices),
-    "row_sparse": lambda backend, x: x.indices,
-}

@@ -1,7 +1,6 @@
 """Sums and differences, element by element."""
 
 import re
-from math import prod
 from numbers import Number
 from typing import Any
 
@@ -16,13 +15,13 @@ from sparseops.ops.broadcasting import (
     sparse_first,
     spread_csr,
     spread_rows,
-    stored_places,
 )
 from sparseops.ops.cast import cast_storage, sparse_mask
 from sparseops.ops.merge import merge_csr, merge_rows
 from sparseops.ops.reduction import unbroadcast
+from sparseops.ops.structure import entry_keys
 from sparseops.spec import Spec, as_dtype, broadcast
-from sparseops.storage import Dense, RowSparse, Storage
+from sparseops.storage import CSR, Dense, RowSparse, Storage
 
 __all__ = ["add", "subtract"]
 
@@ -240,23 +239,32 @@ def _as_wide(name: str, backend: Backend, x: RowSparse, other: RowSparse) -> Row
 def _in_dense(name: str, backend: Backend, a: Storage, b: Storage, ufunc: np.ufunc) -> Dense:
     """`ufunc` of `a` and `b`, one of them dense, by the operator `name`."""
     sparse, dense = sparse_first(a, b)
-    shape = broadcast(a.shape, b.shape)
-    if dense.data.size < prod(shape):
-        spec = Spec(shape, np.result_type(a.data, b.data))
-        reason = f"the dense array has shape {dense.shape}, the result {shape}"
+    spec = Spec(broadcast(a.shape, b.shape), np.result_type(a.data, b.data))
+    if dense.data.size < spec.size:
+        reason = f"the dense array has shape {dense.shape}, the result {spec.shape}"
         report_dense(name, [a, b], spec, reason)
-
-    def combine(stored, others):
-        return ufunc(stored, others) if sparse is a else ufunc(others, stored)
-
-    if sparse.shape != shape:
-        whole = cast_storage.kernel(sparse.stype, "dense")(backend, sparse)
-        return Dense(combine(whole.data, dense.data))
-    values = backend.xp.broadcast_to(dense.data, shape)
-    data = combine(sparse.data.dtype.type(0), values)
-    places = stored_places(backend, sparse)
-    data[places] = combine(sparse.data, values[places])
+    zero = sparse.data.dtype.type(0)
+    if sparse.shape != spec.shape:
+        zero = cast_storage.kernel(sparse.stype, "dense")(backend, sparse).data
+    data = backend.xp.empty(spec.shape, spec.dtype)
+    ufunc(*((zero, dense.data) if sparse is a else (dense.data, zero)), out=data)
+    if sparse.shape == spec.shape:
+        # 0 - b + a is a - b to the bit.
+        _APPLY[sparse.stype](backend, data, sparse, np.add if sparse is a else ufunc)
     return Dense(data)
+
+
+def _apply_csr(backend: Backend, data: Any, x: CSR, ufunc: np.ufunc) -> None:
+    """Put `ufunc` of itself and of `x` into the dense `data`, at what `x` stores."""
+    (keys,) = entry_keys(backend, x)
+    ufunc.at(data.reshape(-1), keys, x.data.astype(data.dtype, copy=False))
+
+
+def _apply_rows(backend: Backend, data: Any, x: RowSparse, ufunc: np.ufunc) -> None:
+    data[x.indices] = ufunc(data[x.indices], x.data)
+
+
+_APPLY = {"csr": _apply_csr, "row_sparse": _apply_rows}
 
 
 def _signed(g: NDArray, sign: int) -> NDArray:

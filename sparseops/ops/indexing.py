@@ -12,6 +12,7 @@ from sparseops.ops.rows import (
     check_row_numbers,
     csr_rows,
     distinct,
+    pick,
     row_numbers,
     stored_rows,
 )
@@ -75,7 +76,7 @@ def take(x, ids):
 @take.forward("dense, dense -> dense")
 def _take_dense(backend, x, ids):
     ids = row_numbers(backend, ids.data, x.shape[0], "ids")
-    return Dense(backend.xp.take(x.data, ids, axis=0))
+    return Dense(pick(backend, x.data, ids))
 
 
 @take.forward("row_sparse, dense -> dense")
@@ -159,9 +160,10 @@ def retain(x, rows):
 def _retain(backend, x, rows):
     xp = backend.xp
     at, there = find(backend, row_numbers(backend, rows.data, x.shape[0], "rows"), x.indices)
-    kept = xp.zeros(len(x.indices), bool)
-    kept[at[there]] = True
-    return RowSparse(x.data[kept], x.indices[kept], x.shape)
+    named = xp.zeros(len(x.indices), bool)
+    named[at[there]] = True
+    kept = xp.flatnonzero(named)
+    return RowSparse(pick(backend, x.data, kept), x.indices[kept], x.shape)
 
 
 @retain.backward("x", "row_sparse, dense -> row_sparse")

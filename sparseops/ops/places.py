@@ -7,7 +7,7 @@ import numpy as np
 from sparseops.backend import Backend
 from sparseops.ops.broadcasting import outer_csr, report_dense, sparse_first, spread_csr
 from sparseops.ops.merge import intersect_csr, intersect_rows, select_csr, widened
-from sparseops.ops.structure import counts_to_indptr, find
+from sparseops.ops.structure import counts_to_indptr, entry_keys, find
 from sparseops.spec import Spec, broadcast
 from sparseops.storage import CSR, Dense, RowSparse, index_dtype
 
@@ -91,7 +91,10 @@ def _at_places(backend: Backend, values: Any, x: CSR) -> Any:
         return values.reshape(-1)[x.indices]
     if values.shape[1] == 1:
         return values[:, 0][backend.row_ids(x)]
-    # Not by flat positions: to reshape a view made by broadcasting would copy it whole.
+    if values.flags.c_contiguous:
+        (keys,) = entry_keys(backend, x)
+        return values.reshape(-1)[keys]
+    # A view made by broadcasting is not reshaped, which would copy it whole.
     return values[backend.row_ids(x), x.indices]
 
 

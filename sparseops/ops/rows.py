@@ -148,13 +148,22 @@ def csr_columns(backend: Backend, x: CSR, ids: Any) -> CSR:
     return csr_part(backend, x, there, at, len(ids))
 
 
+def pick(backend: Backend, values: Any, ids: Any) -> Any:
+    """The rows `ids` of the array `values`."""
+    # take() is several times as fast as brackets, but first makes the whole array contiguous.
+    if values.flags.c_contiguous:
+        return backend.xp.take(values, ids, axis=0)
+    return values[ids]
+
+
 def stored_rows(backend: Backend, x: RowSparse, ids: Any) -> Any:
     """Rows `ids` of `x` as an array, zeros where `x` stores nothing."""
+    xp = backend.xp
     at, there = find(backend, ids, x.indices)
     if there.all():
-        return x.data[at]
-    rows = backend.xp.zeros((len(ids), *x.shape[1:]), x.data.dtype)
-    rows[there] = x.data[at[there]]
+        return pick(backend, x.data, at)
+    rows = xp.zeros((len(ids), *x.shape[1:]), x.data.dtype)
+    rows[there] = pick(backend, x.data, at[there])
     return rows
 
 
@@ -166,7 +175,7 @@ def rows_of(backend: Backend, x: Storage, transposed: bool, ids: Any) -> Storage
 
 
 def _dense_rows(backend: Backend, x: Dense, transposed: bool, ids: Any) -> Dense:
-    return Dense(x.data[:, ids] if transposed else x.data[ids])
+    return Dense(x.data[:, ids] if transposed else pick(backend, x.data, ids))
 
 
 def _row_sparse_rows(backend: Backend, x: RowSparse, transposed: bool, ids: Any) -> Storage:

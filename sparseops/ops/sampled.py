@@ -7,7 +7,7 @@ import numpy as np
 from sparseops.errors import ShapeError
 from sparseops.operators import operator
 from sparseops.ops.products import product, share_rows, sparse_product, working
-from sparseops.ops.rows import csr_rows, csr_transposed, rows_of, stored_rows
+from sparseops.ops.rows import csr_rows, csr_transposed, pick, rows_of, stored_rows
 from sparseops.ops.structure import entry_keys, find
 from sparseops.storage import Dense
 
@@ -43,9 +43,9 @@ def sddmm(pattern, a, b, *, transpose_a=False, transpose_b=False):
 
     Notes
     -----
-    For a csr pattern and an inner size of n, O(nnz n) time, and temporaries of a fixed size beside
-    the result. Places that a sparse factor does not store are skipped (``skip_unstored``).
-    This is the "sampled dense-dense matrix multiplication" of the literature.
+    For a csr pattern and an inner size of n, O(nnz n) time; beside the result, temporaries of a
+    fixed size (and a copy of a factor that is not laid out row by row). Places that a sparse factor
+    does not store are skipped (``skip_unstored``). This is the "sampled dense-dense matrix multiplication" of the literature.
 
     Examples
     --------
@@ -119,8 +119,8 @@ def _reader(backend, x, transposed):
 
 
 def _read_dense(backend, x, transposed):
-    values = x.data.T if transposed else x.data
-    return lambda ids: values[ids]
+    values = backend.xp.ascontiguousarray(x.data.T if transposed else x.data)
+    return lambda ids: pick(backend, values, ids)
 
 
 def _read_row_sparse(backend, x, transposed):

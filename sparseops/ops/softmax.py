@@ -107,7 +107,8 @@ def log_softmax(x, *, axis=-1):
 def _log_softmax(backend, x, *, axis):
     xp = backend.xp
     scores = shifted(xp, x.data, axis)
-    scores = scores - xp.log(xp.exp(scores).sum(axis=axis, keepdims=True))
+    if scores.size:
+        scores -= xp.log(xp.exp(scores).sum(axis=axis, keepdims=True))
     return x.with_data(scores.astype(exp_dtype(x.data.dtype), copy=False))
 
 
