@@ -33,7 +33,7 @@ def zeros(shape: Any, dtype: Any = float, *, stype: str = "dense", backend: Any 
     4004
     """
     found, spec = get_backend(backend), Spec(shape, dtype, as_stype(stype, known=True))
-    with allocating(f"{spec}"):
+    with allocating(spec):
         return wrap(_EMPTY[spec.stype](found.xp, spec.shape, spec.dtype), found)
 
 

@@ -86,7 +86,7 @@ def needed_length(indices: Any) -> int:
 
 
 @contextmanager
-def allocating(what: str) -> Iterator[None]:
+def allocating(what: Any) -> Iterator[None]:
     """A block that makes arrays of a given shape, which may be more than memory holds."""
     try:
         yield

@@ -254,12 +254,6 @@ def _fill(known: Known, named: Known, same: Sequence[Sequence[int]]) -> Known | 
     return tuple(filled)
 
 
-def is_fallback(filled: Known, rule: Rule, num_inputs: int) -> bool:
-    """Whether the rule's function works on dense where the call has a sparse slot."""
-    named = rule.signature.expand(num_inputs) + rule.signature.outputs
-    return any(h != n and n == "dense" for h, n in zip(filled, named, strict=True))
-
-
 def choose_gradient(
     rules: Iterable[Rule], inputs: Known, ask: str | None
 ) -> tuple[Rule, Known] | None:

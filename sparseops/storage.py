@@ -127,7 +127,7 @@ class RowSparse(Storage):
     def validate(self) -> None:
         """Raise FormatError unless `indices` are row numbers, strictly ascending."""
         self.validate_parts()
-        _check_ascending(self.indices[1:] <= self.indices[:-1], self.indices)
+        _refuse(self.indices[1:] <= self.indices[:-1], "indices", self.indices, "not above")
 
     def validate_parts(self) -> None:
         """Raise FormatError unless lengths agree and `indices` are row numbers in any order."""
@@ -185,7 +185,7 @@ class CSR(Storage):
     def validate(self) -> None:
         """Raise FormatError unless `indptr` is exact and columns ascend in each row."""
         self.validate_parts()
-        _check_ascending(self._descents(), self.indices, " in the same row")
+        _refuse(self._descents(), "indices", self.indices, "not above", " in the same row")
 
     def validate_parts(self) -> None:
         """Raise FormatError unless `indptr` and lengths agree and `indices` are columns."""
@@ -202,14 +202,7 @@ class CSR(Storage):
             )
         if indptr[0] != 0:
             raise FormatError(f"indptr[0]={int(indptr[0])}; it must be 0", slot="indptr")
-        falls = indptr[1:] < indptr[:-1]
-        if falls.any():
-            at = int(falls.argmax()) + 1
-            raise FormatError(
-                f"indptr[{at}]={int(indptr[at])}, below indptr[{at - 1}]={int(indptr[at - 1])}; "
-                "it must not decrease",
-                slot="indptr",
-            )
+        _refuse(indptr[1:] < indptr[:-1], "indptr", indptr, "below", "; it must not decrease")
         if indptr[-1] != nnz:
             raise FormatError(
                 f"indptr[{rows}]={int(indptr[-1])}, but there are {nnz} indices", slot="indptr"
@@ -250,6 +243,8 @@ def merged(
     `places` has an array of indices for each axis of `shape`, the most significant first.
     """
     order = _order(places, shape, xp)
+    if order is None:
+        return data, list(places)
     data, places = data[order], [indices[order] for indices in places]
     changes = xp.zeros(max(len(order) - 1, 0), bool)
     for indices in places:
@@ -262,13 +257,19 @@ def merged(
 
 
 def _order(places: tuple[Any, ...], shape: tuple[int, ...], xp: Any) -> Any:
-    """What sorts `places`, equal ones in the order in which they stand."""
-    if prod(shape) >= 2**63:
+    """What sorts `places`, equal ones as they stand; None where they ascend already."""
+    count, size = len(places[0]), prod(shape)
+    if size >= 2**63:
         return xp.lexsort(xp.stack([indices.astype(np.int64) for indices in reversed(places)]))
     keys = places[0].astype(np.int64)
     for indices, length in zip(places[1:], shape[1:], strict=True):
         keys = keys * length + indices
-    return xp.argsort(keys, kind="stable")
+    if not (keys[1:] <= keys[:-1]).any():
+        return None
+    if size * count >= 2**63:
+        return xp.argsort(keys, kind="stable")
+    # Numbers are sorted several times faster than positions, so each takes its position along.
+    return xp.sort(keys * count + xp.arange(count)) % count
 
 
 def _check_parts(storage: Storage) -> None:
@@ -295,13 +296,13 @@ def _check_range(indices: Any, limit: int, what: str) -> None:
         )
 
 
-def _check_ascending(descents: Any, indices: Any, where: str = "") -> None:
-    if descents.any():
-        at = int(descents.argmax()) + 1
+def _refuse(bad: Any, name: str, found: Any, relation: str, rest: str = "") -> None:
+    """Raise at the first entry of `found` that is bad beside the one before it."""
+    if bad.any():
+        at = int(bad.argmax())
+        before, here = int(found[at]), int(found[at + 1])
         raise FormatError(
-            f"indices[{at}]={int(indices[at])}, not above "
-            f"indices[{at - 1}]={int(indices[at - 1])}{where}",
-            slot="indices",
+            f"{name}[{at + 1}]={here}, {relation} {name}[{at}]={before}{rest}", slot=name
         )
 
 

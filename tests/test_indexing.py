@@ -386,7 +386,7 @@ def scattered(values, ids, num_rows):
     return out
 
 
-@pytest.mark.parametrize("num_rows", [4, 5000, 2**40])
+@pytest.mark.parametrize("num_rows", [4, 5000, 2**40, 2**62])
 @pytest.mark.parametrize("ids", [[], [2], [0, 1, 3], [3, 1, 0], [1, 1, 1], [3, 0, 3, -1, -4]])
 def test_scattered_rows_add_up(ids, num_rows):
     ids = np.array(ids, int)

@@ -1,4 +1,4 @@
-"""Transposes, other shapes and joined arrays hold NumPy's values, in the storage that they promise."""
+"""Transposes, other shapes and joined arrays hold NumPy's values, in the storage promised."""
 
 import math
 from itertools import product

@@ -37,13 +37,13 @@ def merge_csr(backend: Backend, a: CSR, b: CSR, ufunc: Any) -> CSR:
 
 
 def intersect_csr(backend: Backend, a: CSR, b: CSR, ufunc: Any) -> CSR:
-    """`ufunc` of `a` and `b` of one shape, at what both store."""
+    """`ufunc` of `a` and `b` of one shape, at what both store; O(rows + entries of both)."""
     if same_structure(backend, a, b):
         return widened(a, b).with_data(ufunc(a.data, b.data))
-    union = union_csr(backend, a, b)
-    left, right = _both(backend, union.data, a.data, b.data)
-    common = union.data == 3
-    return select_csr(backend, union, common, ufunc(left[common], right[common]))
+    in_a, in_b = _common(backend, a, b), _common(backend, b, a)
+    width = np.result_type(a.indices.dtype, b.indices.dtype)
+    data = ufunc(a.data[in_a.data.astype(np.int64) - 1], b.data[in_b.data.astype(np.int64) - 1])
+    return CSR(data, in_a.indices.astype(width), in_a.indptr.astype(width), a.shape)
 
 
 def select_csr(backend: Backend, x: CSR, chosen: Any, data: Any) -> CSR:
@@ -94,6 +94,13 @@ def same_structure(backend: Backend, a: CSR, b: CSR) -> bool:
 def same_rows(backend: Backend, a: RowSparse, b: RowSparse) -> bool:
     """Whether `a` and `b` store the same rows."""
     return a.indices is b.indices or bool(backend.xp.array_equal(a.indices, b.indices))
+
+
+def _common(backend: Backend, a: CSR, b: CSR) -> Any:
+    """A matrix of what `a` and `b` both store: one more than the position of each entry in `a`."""
+    positions = a.with_data(backend.xp.arange(1, len(a.data) + 1, dtype=np.float64))
+    ones = b.with_data(backend.xp.ones(len(b.data)))
+    return backend.matrix(positions).multiply(backend.matrix(ones))
 
 
 def _both(backend: Backend, codes: Any, a: Any, b: Any) -> tuple[Any, Any]:

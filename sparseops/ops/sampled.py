@@ -45,7 +45,8 @@ def sddmm(pattern, a, b, *, transpose_a=False, transpose_b=False):
     -----
     For a csr pattern and an inner size of n, O(nnz n) time; beside the result, temporaries of a
     fixed size (and a copy of a factor that is not laid out row by row). Places that a sparse factor
-    does not store are skipped (``skip_unstored``). This is the "sampled dense-dense matrix multiplication" of the literature.
+    does not store are skipped (``skip_unstored``). The literature calls this the sampled
+    dense-dense matrix multiplication.
 
     Examples
     --------

@@ -6,7 +6,6 @@ cosine is for sin, the rule multiplies by it at the stored places alone, by `tim
 """
 
 from collections.abc import Callable
-from textwrap import fill
 from typing import Any
 
 import numpy as np
@@ -37,7 +36,9 @@ x : array of any storage
 Returns
 -------
 NDArray
-{returned}
+    {storage}
+    The dtype is that of ``numpy.{name}``:
+    {dtypes}.
 
 Raises
 ------
@@ -69,13 +70,14 @@ def _map(
 
     Its gradient is its entry among the rules, or else `g` times its entry among the slopes.
     """
-    name = name or function.__name__
+    numpy_name = function.__name__
+    name = name or numpy_name
 
     def describe(x):
         return x.shape, _result_dtype(function, x.dtype)
 
     def kernel(backend, x):
-        data = getattr(backend.xp, function.__name__)(x.data)
+        data = getattr(backend.xp, numpy_name)(x.data)
         # The parts of complex values come as views with gaps between the values.
         return x.with_data(data if data.base is None else data.copy())
 
@@ -96,19 +98,19 @@ def _result_dtype(function: Callable[[np.ndarray], np.ndarray], dtype: np.dtype)
     try:
         return function(np.zeros(0, dtype)).dtype
     except TypeError:
-        raise DTypeError(f"numpy.{function.__name__} takes no {dtype} values") from None
+        raise DTypeError(f"numpy.{function.__name__} takes no {dtype.name} values") from None
 
 
 def _document(function, name, summary, example, gradient, at_zero) -> str:
     """The docstring of an operator of the table."""
     value, shown = example.split(" -> ")
     if at_zero:
-        storage = f"Dense: 0 becomes {at_zero}, so a sparse `x` falls back to dense, on record."
+        storage = f"Dense; 0 becomes {at_zero}, so a sparse `x` falls back to dense, on record."
         call, text = f"array([{value}])", f"<float64[1] dense>\n[{shown}]"
     else:
         storage = (
-            "In the storage of `x` and with its structure: 0 becomes 0, so places that are not "
-            "stored are skipped, and explicit zeros stay."
+            "In the storage of `x` and with its structure: 0 becomes 0, so places that are not\n"
+            "    stored are skipped, and explicit zeros stay."
         )
         call = f"csr_array([[0.0, {value}]])"
         dtype = "complex128" if "j" in shown else "float64"
@@ -116,18 +118,17 @@ def _document(function, name, summary, example, gradient, at_zero) -> str:
     taken, refused = [], []
     for dtype in ("bool", "int8", "int32", "float32", "complex64"):
         try:
-            taken.append(f"{dtype} gives {_result_dtype(function, np.dtype(dtype))}")
+            taken.append(f"{dtype} to {_result_dtype(function, np.dtype(dtype)).name}")
         except DTypeError:
             refused.append(dtype)
-    returned = f"{storage} The dtype is that of ``numpy.{name}``: {', '.join(taken)}."
+    scaled = "complex64" not in refused and ("x" in gradient or "out" in gradient)
     return _DOC.format(
         summary=summary,
-        returned=fill(returned, 100, initial_indent="    ", subsequent_indent="    "),
+        storage=storage,
+        dtypes=", ".join(taken),
         refused=f", such as {' and '.join(refused)}" if refused else "",
         gradient=gradient,
-        conjugated=";\na complex factor is conjugated"
-        if "x" in gradient or "out" in gradient
-        else "",
+        conjugated=";\na complex factor is conjugated" if scaled else "",
         name=name,
         example=call,
         shown=text,
