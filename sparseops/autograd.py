@@ -217,18 +217,22 @@ def _heads(targets: list[NDArray], given: Any) -> list[NDArray]:
                     f"y has shape {y.shape}; only a scalar has a gradient without output_gradients"
                 )
         return [asarray(1, y.dtype, backend=y.backend) for y in targets]
-    if type(given) is NDArray and len(targets) == 1 and given.form is targets[0].form:
-        return [given]
     values = [given] if len(targets) == 1 and not isinstance(given, (list, tuple)) else given
     if len(values) != len(targets):
         raise GradientError(f"output_gradients has {len(values)} arrays; y has {len(targets)}")
-    heads = [
-        asarray(value, y.dtype, backend=y.backend) for value, y in zip(values, targets, strict=True)
-    ]
-    for head, y in zip(heads, targets, strict=True):
+    return [_head(value, y) for value, y in zip(values, targets, strict=True)]
+
+
+def _head(given: Any, y: NDArray) -> NDArray:
+    head = given
+    if type(given) is not NDArray or given.form is not y.form:
+        head = asarray(given, y.dtype, backend=y.backend)
         if head.shape != y.shape:
             raise ShapeError(f"output_gradients has shape {head.shape}; y has {y.shape}")
-    return heads
+    if y.storage.aux and head.stype == y.stype and head is not y:
+        # Rules count on a sparse gradient to store what its result stores.
+        head = operators["sparse_mask"](head, y)
+    return head
 
 
 def value_and_grad(function: Callable[..., NDArray], argnums: int | Sequence[int] = 0) -> Callable:

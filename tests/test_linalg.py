@@ -107,6 +107,10 @@ def test_float16_is_added_up_in_float32(stypes):
     ones = np.ones((65, 1), np.float16)
     found = so.dot(stored(row, stypes[0]), stored(ones, stypes[1]))
     assert_same(found, np.array([[2112]], np.float16))
+    # 300 * 300 is infinite in float16.
+    row, column = np.full((1, 2), 300, np.float16), np.array([[300], [-299]], np.float16)
+    found = so.dot(stored(row, stypes[0]), stored(column, stypes[1]))
+    assert_same(found, np.array([[300]], np.float16))
 
 
 @pytest.mark.parametrize("transposes", FLAGS)
@@ -404,6 +408,11 @@ def test_gradients_of_a_large_sparse_product_take_no_square():
         return tape.gradient(y, [x, w], output_gradients=np.ones(y.shape))
 
     assert peak(both) < 4e6  # a dense 12 000 x 12 000 takes 1.2e9
+
+
+def test_sddmm_takes_little_beside_its_result():
+    x, a = scattered(1000, 1000, 100_000), so.array(np.ones((1000, 64)))
+    assert peak(lambda: so.sddmm(x, a, a, transpose_b=True)) < 4e6  # all rows at once take 1e8
 
 
 @pytest.mark.parametrize("columns", [10**6, 2**40])

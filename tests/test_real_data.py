@@ -12,7 +12,7 @@ from sparseops import optim
 pytestmark = [pytest.mark.data, needs_data]
 
 TRAINING = 140  # rows of Cora
-HIDDEN = 32
+HIDDEN = 16
 
 
 @so.operator(shapes="(m,n),(n)->(m)", reference=lambda x, w: x @ w)
@@ -107,7 +107,7 @@ def normalized(adjacency):
     return so.csr_array((scale @ graph @ scale).tocsr().astype(np.float32))
 
 
-def dropout(values, rng, rate=0.5):
+def dropout(values, rng, rate=0.7):
     """`values` with a share of `rate` made zero, and the others scaled up."""
     return values * ((rng.random(values.shape) >= rate) / (1 - rate)).astype(np.float32)
 

@@ -65,7 +65,7 @@ def spread_rows(
     if 0 in added:
         data = xp.zeros(x.shape, data.dtype)
         data[rows] = x.data
-    if 0 in added or x.shape[0] != shape[0]:
+    if x.shape[0] != shape[0]:
         rows = xp.arange(shape[0], dtype=np.result_type(rows.dtype, index_dtype(shape[0])))
     data = xp.expand_dims(data, added)
     return RowSparse(xp.broadcast_to(data, (len(rows), *shape[1:])), rows, shape)

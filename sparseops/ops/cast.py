@@ -5,6 +5,7 @@ import numpy as np
 from sparseops.errors import DTypeError, ShapeError
 from sparseops.operators import operator
 from sparseops.ops.structure import counts_to_indptr, entry_keys, find
+from sparseops.registry import operators
 from sparseops.spec import as_dtype
 from sparseops.storage import CSR, Dense, RowSparse, index_dtype
 
@@ -234,3 +235,8 @@ def _sparse_mask_dense_x(g):
 )
 def _sparse_mask_sparse_x(g, x):
     return sparse_mask(g, x)
+
+
+@sparse_mask.backward("like", *(str(rule.signature) for rule in sparse_mask.kernels))
+def _sparse_mask_like(g):
+    return operators["zeros_like"](g)

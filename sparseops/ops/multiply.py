@@ -246,7 +246,7 @@ def _divide_dense_b_as_a(g, a_spec, b, b_spec, out):
 def _conj(x: Any) -> Any:
     """The complex conjugate of an array or a number."""
     if isinstance(x, Number):
-        return x
+        return x.conjugate()
     return operators["conj"](x) if x.dtype.kind == "c" else x
 
 
