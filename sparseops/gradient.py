@@ -251,20 +251,21 @@ def _refuse_changed(call: Call, name: str, found: NDArray) -> NoReturn:
 
 def _bring(call: Call, position: int, wanted: str, g: NDArray | None, brought: dict) -> NDArray:
     """The gradient by result `position`, in the storage that the rule wants."""
-    if (position, wanted) not in brought:
-        form = call.plan.results[position]
-        hollow = call.structures[position] if call.plan.sparse_results else None
-        if g is None:
-            g = zeros(form.spec.shape, form.spec.dtype, stype=wanted, backend=call.plan.backend)
-        elif wanted == "dense":
-            g = _to_dense(g, call, "a sparse gradient arrives where the rule takes it dense")
-        elif g.stype == "dense" and hollow is not None and form.spec.stype == wanted:
-            structure = call.plan.backend.structure(hollow, form.spec.dtype)
-            g = operators["sparse_mask"](g, NDArray(structure, form))
-        else:
-            g = operators["cast_storage"](g, stype=wanted)
-        brought[position, wanted] = g
-    return brought[position, wanted]
+    if (position, wanted) in brought:
+        return brought[position, wanted]
+    form = call.plan.results[position]
+    if wanted != "dense" and form.spec.stype == wanted and (g is None or g.stype == "dense"):
+        hollow = call.structures[position]
+        structure = NDArray(call.plan.backend.structure(hollow, form.spec.dtype), form)
+        g = structure if g is None else operators["sparse_mask"](g, structure)
+    elif g is None:
+        g = zeros(form.spec.shape, form.spec.dtype, stype=wanted, backend=call.plan.backend)
+    elif wanted == "dense":
+        g = _to_dense(g, call, "a sparse gradient arrives where the rule takes it dense")
+    else:
+        g = operators["cast_storage"](g, stype=wanted)
+    brought[position, wanted] = g
+    return g
 
 
 def _to_dense(x: NDArray, call: Call, reason: str) -> NDArray:

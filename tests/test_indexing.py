@@ -314,9 +314,6 @@ def test_rows_taken_twice_add_up_in_the_gradient():
     assert found.data.tolist() == [[4, 8], [17, 34]]
 
 
-@pytest.mark.skipif(
-    "like" not in operators["sparse_mask"].gradients, reason="sparse_mask has no second derivative"
-)
 @pytest.mark.parametrize("stype", STORAGES)
 def test_second_derivatives_flow_through_taken_rows(stype):
     values, ids = matrix((4, 3), density=0.8), [2, 0, 2]

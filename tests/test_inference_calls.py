@@ -39,6 +39,17 @@ def test_a_conflict_names_operator_slot_declared_and_available():
     assert "drawn(a: float64[2,3] dense, b: float64[2,3] csr)" in error.__notes__[0]
 
 
+@pytest.mark.parametrize(
+    "stypes, slot",
+    [(("undefined", "dense"), "b"), (("row_sparse", "csr"), "a"), (("csr", "row_sparse"), "b")],
+)
+def test_a_conflict_names_the_first_slot_that_no_signature_takes(stypes, slot):
+    op = table_of("csr, csr -> csr")
+    with pytest.raises(so.StorageError) as caught:
+        op.infer(*[so.Spec(SHAPE, float, stype) for stype in stypes])
+    assert caught.value.slot == slot
+
+
 def test_a_number_fits_no_array_and_an_array_no_number():
     op = table_of("dense, scalar -> dense")
     x = so.zeros(SHAPE)

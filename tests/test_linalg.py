@@ -377,6 +377,16 @@ def test_gradients_of_sddmm_are_those_of_the_masked_product(stype, transposes):
             np.testing.assert_array_equal(densify(g), densify(want))
 
 
+def test_the_pattern_may_hold_what_is_differentiated():
+    x = stored(matrix((3, 2), seed=4), "csr", extra=0.3)
+    u, v = so.array(matrix((3, 4), 1, seed=1)), so.array(matrix((2, 4), 1, seed=2))
+    with so.fallback("error"), so.Tape() as tape:
+        scores = so.sddmm(x, u, v, transpose_b=True)
+        total = so.sum(so.multiply(scores, x))
+    found = tape.gradient(total, x)
+    np.testing.assert_array_equal(densify(found), densify(scores))
+
+
 # What it costs
 
 

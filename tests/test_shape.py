@@ -247,9 +247,6 @@ def test_gradients_of_joined_sparse_arrays_stay_sparse(stype):
     assert [g.nnz for g in found] == [x.nnz for x in xs]
 
 
-@pytest.mark.skipif(
-    "like" not in operators["sparse_mask"].gradients, reason="sparse_mask has no second derivative"
-)
 @pytest.mark.parametrize("name", ["transpose", "reshape", "concat"])
 def test_second_derivatives_flow_through(name):
     params = {"reshape": {"shape": (6, 2)}}.get(name, {})

@@ -26,7 +26,10 @@ def _parser() -> argparse.ArgumentParser:
         "Takes less than a minute, needs no network and writes no files.",
     )
     parser.add_argument(
-        "--epochs", type=_positive, default=4, help="how long to train; %(default)s"
+        "--epochs",
+        type=_positive,
+        default=4,
+        help="rounds over the training documents, by default %(default)s",
     )
     parser.add_argument("--quick", action="store_true", help="train for one epoch alone")
     return parser

@@ -239,9 +239,6 @@ def show_end(screen: Plain, accuracy: float, smaller: float, faster: float, seco
         ("steps faster by a factor of", f"{faster:.0f}"),
     )
     screen.say(f"All of it took {seconds:.0f} seconds. To go on:")
-    screen.table(
-        ("try", "to see"),
-        *NEXT,
-    )
+    screen.table(("try", "to see"), *NEXT)
     screen.say("Or in Python:")
     screen.code(SNIPPET)

@@ -1,6 +1,6 @@
 """A text classifier trained on row_sparse gradients, and the same training the dense way."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from time import perf_counter
 from typing import NamedTuple
 
@@ -78,6 +78,6 @@ def batches(texts: Texts, seed: int) -> Iterator[Texts]:
         yield Texts(so.take(texts.x, rows), texts.labels[rows])
 
 
-def _texts(corpus: Iterable[Document], names: list[str]) -> Texts:
+def _texts(corpus: Sequence[Document], names: list[str]) -> Texts:
     x = so.csr_array(hashed([document.text for document in corpus]), (len(corpus), COLUMNS))
     return Texts(x, np.array([names.index(document.label) for document in corpus]))

@@ -25,7 +25,7 @@ def check_broadcast(shape: tuple[int, ...], wide: tuple[int, ...]) -> None:
 
 
 def spread_csr(backend: Backend, x: CSR, shape: tuple[int, int]) -> CSR:
-    """`x` with its rows and columns of length one repeated to `shape`; O(rows + entries made)."""
+    """`x` with its rows and columns of length one repeated to `shape`; O(result)."""
     xp, (rows, columns) = backend.xp, shape
     if x.shape[1] != columns:
         every = xp.arange(columns, dtype=index_dtype(columns))
@@ -65,7 +65,7 @@ def spread_rows(
     if 0 in added:
         data = xp.zeros(x.shape, data.dtype)
         data[rows] = x.data
-    if x.shape[0] != shape[0]:
+    if 0 in added or x.shape[0] != shape[0]:
         rows = xp.arange(shape[0], dtype=np.result_type(rows.dtype, index_dtype(shape[0])))
     data = xp.expand_dims(data, added)
     return RowSparse(xp.broadcast_to(data, (len(rows), *shape[1:])), rows, shape)

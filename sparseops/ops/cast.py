@@ -239,4 +239,4 @@ def _sparse_mask_sparse_x(g, x):
 
 @sparse_mask.backward("like", *(str(rule.signature) for rule in sparse_mask.kernels))
 def _sparse_mask_like(g):
-    return operators["zeros_like"](g)
+    return sparse_mask(operators["zeros_like"](g), g)

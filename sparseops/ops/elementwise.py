@@ -52,8 +52,8 @@ def add(a, b):
     -----
     O(stored values of both) for sparse results, entries repeated by broadcasting counted as often
     as they are repeated. Where a sparse array meets a dense one that is smaller than the result,
-    nothing of the result's size stood there before: that is reported as a fallback. So is the sum
-    of row_sparse arrays of different dimensions, since it fills every row.
+    nothing of the result's size stood there before: that is reported as a fallback. So is a
+    row_sparse array that is repeated along the first axis, since it fills every row.
 
     Examples
     --------
@@ -244,7 +244,7 @@ def _in_dense(name: str, backend: Backend, a: Storage, b: Storage, ufunc: np.ufu
         reason = f"the dense array has shape {dense.shape}, the result {spec.shape}"
         report_dense(name, [a, b], spec, reason)
     zero = sparse.data.dtype.type(0)
-    if sparse.shape != spec.shape:
+    if sparse.shape != spec.shape and spec.size:
         zero = cast_storage.kernel(sparse.stype, "dense")(backend, sparse).data
     data = backend.xp.empty(spec.shape, spec.dtype)
     ufunc(*((zero, dense.data) if sparse is a else (dense.data, zero)), out=data)

@@ -249,8 +249,8 @@ def _sum_x(g, x_spec, axis, keepdims):
 
 
 @sum.backward("x", *SPARSE)
-def _sum_sparse_x(g, x, axis, keepdims):
-    return sparse_mask(unreduce(g, x.spec, axis, keepdims), x)
+def _sum_sparse_x(g, x, x_spec, axis, keepdims):
+    return sparse_mask(unreduce(g, x_spec, axis, keepdims), x)
 
 
 @mean.backward("x", "dense -> dense")
@@ -259,8 +259,8 @@ def _mean_x(g, x_spec, axis, keepdims):
 
 
 @mean.backward("x", *SPARSE)
-def _mean_sparse_x(g, x, axis, keepdims):
-    return sparse_mask(unreduce(_shared(g, x.spec, axis), x.spec, axis, keepdims), x)
+def _mean_sparse_x(g, x, x_spec, axis, keepdims):
+    return sparse_mask(unreduce(_shared(g, x_spec, axis), x_spec, axis, keepdims), x)
 
 
 @sum_to.backward("x", "dense -> dense")
@@ -269,8 +269,8 @@ def _sum_to_x(g, x_spec):
 
 
 @sum_to.backward("x", *SPARSE)
-def _sum_to_sparse_x(g, x):
-    return sparse_mask(broadcast_to(g, shape=x.shape), x)
+def _sum_to_sparse_x(g, x, x_spec):
+    return sparse_mask(broadcast_to(g, shape=x_spec.shape), x)
 
 
 @broadcast_to.backward("x", "dense -> dense")
@@ -279,8 +279,8 @@ def _broadcast_to_x(g, x_spec, axis):
 
 
 @broadcast_to.backward("x", *SPARSE)
-def _broadcast_to_sparse_x(g, x, axis):
-    return sparse_mask(unbroadcast(g if axis in (None, ()) else sum(g, axis=axis), x.spec), x)
+def _broadcast_to_sparse_x(g, x, x_spec, axis):
+    return sparse_mask(unbroadcast(g if axis in (None, ()) else sum(g, axis=axis), x_spec), x)
 
 
 def unbroadcast(g: NDArray, spec: Spec) -> NDArray:
