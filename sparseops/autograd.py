@@ -185,7 +185,11 @@ def _added(earlier: list[NDArray], results: list[NDArray]) -> list[NDArray]:
     for old, new in zip(earlier, results, strict=True):
         if old.shape != new.shape:
             raise ShapeError(f"into has shape {old.shape}, but the gradient has {new.shape}")
-    return [operators["add"](old, new) for old, new in zip(earlier, results, strict=True)]
+    sums = [operators["add"](old, new) for old, new in zip(earlier, results, strict=True)]
+    return [
+        x if x.dtype == new.dtype else operators["cast"](x, dtype=new.dtype)
+        for x, new in zip(sums, results, strict=True)
+    ]
 
 
 def _listed(found: Any, name: str, count: int | None = None) -> list[NDArray]:
@@ -276,7 +280,7 @@ def grad(function: Callable[..., NDArray], argnums: int | Sequence[int] = 0) -> 
     >>> import sparseops as so
     >>> so.grad(so.grad(lambda x: x * x * x))(so.array(2.0))
     <float64[] dense>
-    12.0
+    12.
     """
     both = value_and_grad(function, argnums)
 

@@ -39,6 +39,9 @@ class Inference(Declaration):
             If no signature fits.
         """
         self.check_count(specs)
+        for x in specs:
+            if not isinstance(x, (Spec, *NUMBERS)):
+                raise TypeError(f"infer() takes Specs and numbers, not {type(x).__name__}")
         values = complete(self.__name__, self.defaults, params)
         try:
             known = self.known(specs, outputs)

@@ -64,7 +64,7 @@ class NDArray(Operand):
     @property
     def shape(self) -> tuple[int, ...]:
         """The lengths of the axes."""
-        return self.storage.shape
+        return self.form.spec.shape
 
     @property
     def ndim(self) -> int:

@@ -32,7 +32,7 @@ class Operator(Inference):
 
         `stype` declares the storage of the result, a tuple that of several.
         """
-        key: list[Any] = [stype if type(stype) is not list else tuple(stype)]
+        key: list[Any] = [stype if stype is None or type(stype) is str else self.declared(stype)]
         arrays = numbers = False
         for x in args:
             if type(x) is NDArray:
@@ -220,6 +220,8 @@ def operator(
         return lambda function: operator(
             function, outputs=outputs, mutates=mutates, shapes=shapes, reference=reference
         )
+    if not callable(describe):
+        raise TypeError(f"operator() decorates a function, not {describe!r}")
     if isinstance(outputs, str) or not outputs:
         raise TypeError(
             f"outputs={outputs!r} is not a sequence of names, such as ('values', 'ids')"

@@ -96,7 +96,7 @@ def fallback(action: str = "warn", limit: int | str | None = "1 GiB") -> Iterato
     >>> with so.fallback("allow") as records:
     ...     y = so.exp(x)
     >>> records[0].bytes_dense
-    48
+    24
     """
     policy = _Policy(_as_action(action), _as_limit(limit), outer=_current.get())
     token = _current.set(policy)

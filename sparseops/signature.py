@@ -111,6 +111,10 @@ class Where:
             self.predicate = condition
             self.names = tuple(inspect.signature(condition).parameters)
             self.text = getattr(condition, "__doc__", None) or f"condition on {_join(self.names)}"
+        elif not isinstance(condition, Mapping):
+            raise StorageError(
+                f"where={condition!r} is neither a mapping of parameters nor a predicate"
+            )
         else:
             self.values = {name: _plain(value) for name, value in condition.items()}
             self.predicate = None

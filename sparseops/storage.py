@@ -113,7 +113,7 @@ class RowSparse(Storage):
     def __init__(self, data: Any, indices: Any, shape: tuple[int, ...]):
         self.data = data
         self.indices = indices
-        self.shape = shape
+        self.shape = tuple(shape)
 
     @property
     def stored_shape(self) -> tuple[int, ...]:
@@ -171,7 +171,7 @@ class CSR(Storage):
         self.data = data
         self.indices = indices
         self.indptr = indptr
-        self.shape = shape
+        self.shape = tuple(shape)
 
     @property
     def stored_shape(self) -> tuple[int, ...]:

@@ -138,7 +138,7 @@ def test_a_condition_on_a_parameter_or_number_chooses_the_rule():
 # How g arrives
 
 
-@pytest.mark.parametrize("result, head", product(STORAGES, STORAGES))
+@pytest.mark.parametrize("result, head", list(product(STORAGES, STORAGES)))
 def test_g_arrives_in_the_storage_of_the_result(result, head):
     op = ruled(f"{result} -> {result}")
     x = so.array(FLOATS).tostype(result)

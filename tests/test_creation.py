@@ -60,6 +60,16 @@ def test_random_values_are_many_and_lie_above_zero(dtype, density):
         assert ((values >= 0) & (values <= 1)).all()
 
 
+def test_random_values_are_never_zero():
+    class Lowest(np.random.Generator):
+        def random(self, size, dtype):
+            return np.zeros(size, dtype)
+
+    for stype in STORAGES:
+        x = so.random((3, 2), density=1, stype=stype, rng=Lowest(np.random.PCG64(0)))
+        assert densify(x).tolist() == np.ones((3, 2)).tolist()
+
+
 def test_random_places_are_each_as_likely():
     rng = np.random.default_rng(0)
     counts = np.zeros((4, 6))

@@ -88,6 +88,16 @@ def test_columns_are_sorted_beyond_what_one_integer_can_count():
     assert found.indices.tolist() == [0, last, 0, 5]
 
 
+@pytest.mark.parametrize("columns", [3, 2**31, 2**59, 2**60, 2**61, 2**62 - 1, 2**62])
+def test_columns_are_sorted_whatever_their_number(columns):
+    last = columns - 1
+    storage = csr([1, 2, 4, 8, 16], [last, 0, 1, last, 0], [0, 2, 5], (2, columns), i8)
+    found = storage.canonicalize(np)
+    found.validate()
+    assert found.indices.tolist() == [0, last, 0, 1, last]
+    assert found.data.tolist() == [2, 1, 16, 4, 8]
+
+
 def test_explicit_zeros_and_sums_that_are_zero_stay_stored():
     storage = csr([0, 1, -1], [1, 0, 0], [0, 3], (1, 2))
     assert storage.canonicalize(np).data.tolist() == [0, 0]

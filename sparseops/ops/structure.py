@@ -29,6 +29,11 @@ def entry_keys(backend: Backend, *matrices: CSR) -> list[Any]:
     return [row * columns + column for row, column in places]
 
 
+def flat_places(backend: Backend, x: CSR) -> Any:
+    """The place of each stored entry in the dense values of `x`, row by row, as int64."""
+    return backend.row_ids(x).astype(np.int64) * x.shape[1] + x.indices
+
+
 def find(backend: Backend, wanted: Any, known: Any) -> tuple[Any, Any]:
     """Where each of `wanted` stands in the ascending `known`, and whether it does."""
     if not len(known):
