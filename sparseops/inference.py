@@ -40,7 +40,7 @@ class Inference(Declaration):
         """
         self.check_count(specs)
         for x in specs:
-            if not isinstance(x, (Spec, *NUMBERS)):
+            if not isinstance(x, NUMBERS) and not hasattr(x, "stype"):
                 raise TypeError(f"infer() takes Specs and numbers, not {type(x).__name__}")
         values = complete(self.__name__, self.defaults, params)
         try:

@@ -9,6 +9,7 @@ from typing import Any
 from sparseops.ndarray import NDArray
 from sparseops.signature import NUMBERS, name_of
 
+_RESERVED = ("g", "state", "backend", "stype", "outputs", "self")
 _POSITIONAL = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
 
 
