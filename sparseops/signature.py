@@ -7,6 +7,7 @@ gives its results. The choice among an operator's signatures *is* storage infere
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -44,6 +45,11 @@ class Signature:
         """
         if not isinstance(text, str) or text.count("->") != 1:
             raise StorageError(f"signature {text!r} is not of the form 'csr, dense -> dense'")
+        return cls._parse(text, inputs, outputs, variadic)
+
+    @classmethod
+    @cache
+    def _parse(cls, text: str, inputs: int, outputs: int, variadic: bool) -> "Signature":
         left, right = text.split("->")
         before, semicolon, after = left.rpartition(";")
         heads = _names(before, text) if semicolon else None

@@ -60,14 +60,7 @@ class Slots:
         self.inputs = tuple(inputs)
         taken = [*inputs, *self.defaults, *self.outputs]
         for other in taken:
-            reserved = other in (
-                "g",
-                "state",
-                "backend",
-                "stype",
-                "outputs",
-                "self",
-            ) or other.startswith("g_")
+            reserved = other in _RESERVED or other.startswith("g_")
             if reserved or (other == "out" and other not in self.outputs):
                 raise TypeError(f"operator {name}: the name {other!r} is reserved")
             if taken.count(other) > 1:
