@@ -123,7 +123,8 @@ def get_backend(name: str | Backend | None = None) -> Backend:
     if name not in _loaders:
         raise BackendError(f"no backend {name!r}; there are {', '.join(sorted(_loaders))}")
     if name not in _loaded:
-        _loaded[name] = _loaders[name]()
+        # Threads that come here together share what the first of them made.
+        _loaded.setdefault(name, _loaders[name]())
     return _loaded[name]
 
 

@@ -37,7 +37,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """The exit status of the command line `argv`: 0 done, 1 failed, 2 misused."""
     try:
         status = _status(sys.argv[1:] if argv is None else argv)
-        sys.stdout.flush()
+        print(end="", flush=True)  # unlike sys.stdout.flush(), also where stdout is closed
     except KeyboardInterrupt:
         return INTERRUPTED
     except BrokenPipeError:

@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 
 from sparseops.backend import Backend, get_backend
-from sparseops.errors import BackendError, GradientError, ShapeError, StorageError
+from sparseops.errors import BackendError, DTypeError, GradientError, ShapeError, StorageError
 from sparseops.form import Form, form_of
 from sparseops.operand import Operand
 from sparseops.preview import preview
 from sparseops.registry import operators
-from sparseops.spec import Spec, as_dtype
-from sparseops.storage import CSR, Dense, RowSparse, Storage
+from sparseops.spec import Spec
+from sparseops.storage import Dense, Storage
 
 #: The tapes that record in this thread or task, outermost first.
 tapes: ContextVar[tuple] = ContextVar("tapes", default=())
@@ -144,6 +144,8 @@ class NDArray(Operand):
                 declared=self.stype,
                 available="csr",
             )
+        if self.dtype == np.float16:
+            raise DTypeError("scipy.sparse has no float16; write x.astype('float32').asscipy()")
         storage = self.storage
         return self.backend.matrix(storage.with_data(storage.data.copy()))
 
@@ -154,7 +156,7 @@ class NDArray(Operand):
             return self
         if tapes.get():
             raise GradientError("a tape records, and to() has no gradient: move arrays before it")
-        storage = _map(self.storage, lambda a: target.xp.array(source.asnumpy(a)))
+        storage = self.storage.map(lambda part: target.xp.array(source.asnumpy(part)))
         target.freeze(*storage.parts)
         return NDArray(storage, target)
 
@@ -168,7 +170,9 @@ class NDArray(Operand):
 
     def copy(self) -> "NDArray":
         """An equal array with memory of its own."""
-        storage = _map(self.storage, lambda a: a.copy())
+        if tapes.get():
+            return operators["cast"](self, dtype=self.dtype)
+        storage = self.storage.map(lambda part: part.copy())
         self.backend.freeze(*storage.parts)
         return NDArray(storage, self.form)
 
@@ -178,8 +182,7 @@ class NDArray(Operand):
         return self.copy()
 
     def __reduce__(self) -> tuple:
-        parts = [self.backend.asnumpy(part) for part in self.storage.parts]
-        return _restore, (self.stype, self.shape, parts, self.backend.name)
+        return _restore, (self.storage, self.backend)
 
     def __repr__(self) -> str:
         return preview(self.storage, self.backend.asnumpy)
@@ -222,7 +225,7 @@ class NDArray(Operand):
             )
         if self.backend.xp is not np:
             raise BackendError("NumPy cannot read cupyx arrays; write x.asnumpy()")
-        return np.array(self.storage.data, dtype, copy=copy)
+        return np.array(_view(self.storage.data), dtype, copy=copy)
 
     def __getitem__(self, key: Any) -> "NDArray":
         if key is Ellipsis:
@@ -296,25 +299,11 @@ def _view(array: Any) -> Any:
     return view
 
 
-def _map(storage: Storage, function: Any) -> Storage:
-    """`storage` with each of its arrays changed by `function`."""
-    if type(storage) is Dense:
-        return Dense(function(storage.data))
-    aux = {name: function(getattr(storage, name)) for name in storage.aux}
-    return type(storage)(function(storage.data), **aux, shape=storage.shape)
-
-
-def _restore(stype: str, shape: tuple, parts: list[np.ndarray], backend: str) -> NDArray:
-    """A pickled array."""
-    found = get_backend(backend)
-    data, *aux = [found.xp.asarray(part) for part in parts]
-    as_dtype(data.dtype)
-    cls = {"dense": Dense, "row_sparse": RowSparse, "csr": CSR}[stype]
-    named = dict(zip(cls.aux, aux, strict=True))
-    storage = Dense(data) if cls is Dense else cls(data, **named, shape=shape)
+def _restore(storage: Storage, backend: Backend) -> NDArray:
+    """A pickled array, checked like all that comes in."""
     storage.validate()
-    found.freeze(*storage.parts)
-    return NDArray(storage, found)
+    backend.freeze(*storage.parts)
+    return NDArray(storage, backend)
 
 
 def _alone() -> tuple[int, int]:

@@ -83,6 +83,6 @@ class Operand:
 
     def tostype(self, stype: str) -> Self:
         """The values in storage type `stype`; this array itself if that is its own."""
-        if as_stype(stype) == self.stype:
+        if as_stype(stype, known=True) == self.stype:
             return self
         return operators["cast_storage"](self, stype=stype)

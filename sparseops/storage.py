@@ -6,12 +6,13 @@ no duplicates, `indptr` exact, and nothing in memory behind what `indptr` counts
 legal. `validate` tells what is wrong with a structure, `canonicalize` sorts and merges it.
 """
 
-from math import prod
+from collections.abc import Callable
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from sparseops.errors import DTypeError, FormatError
+from sparseops.coalesce import merged
+from sparseops.errors import FormatError
 from sparseops.spec import Spec
 
 _INT32_MAX = 2**31 - 1
@@ -59,8 +60,17 @@ class Storage:
         """The same structure with the values `data`."""
         raise NotImplementedError
 
+    def map(self, function: Callable[[Any], Any]) -> Self:
+        """The storage with each of its arrays changed by `function`."""
+        parts = {name: function(getattr(self, name)) for name in self.aux}
+        return type(self)(function(self.data), **parts, shape=self.shape)
+
     def validate(self) -> None:
         """Raise FormatError at the first place where the structure is not canonical."""
+
+    def __reduce__(self) -> tuple:
+        names = ("data", *self.aux, "shape") if self.aux else ("data",)
+        return _made, (type(self), {name: getattr(self, name) for name in names})
 
     def __repr__(self) -> str:
         parts = ", ".join(f"{name}={getattr(self, name)!r}" for name in ("data", *self.aux))
@@ -91,6 +101,10 @@ class Dense(Storage):
     def with_data(self, data: Any) -> "Dense":
         """A dense storage of the values `data`."""
         return Dense(data)
+
+    def map(self, function: Callable[[Any], Any]) -> "Dense":
+        """A dense storage of `function` of the values."""
+        return Dense(function(self.data))
 
 
 class RowSparse(Storage):
@@ -230,46 +244,14 @@ class CSR(Storage):
         return descents
 
 
+def _made(cls: type[Storage], parts: dict[str, Any]) -> Storage:
+    """A pickled storage."""
+    return cls(**parts)
+
+
 def index_dtype(*largest: int) -> np.dtype:
     """int32 while every one of the numbers `largest` fits, else int64."""
     return np.dtype(np.int32 if max(largest, default=0) <= _INT32_MAX else np.int64)
-
-
-def merged(
-    data: Any, places: tuple[Any, ...], shape: tuple[int, ...], xp: Any
-) -> tuple[Any, list[Any]]:
-    """Values and their places in order, those of one place added up without silent wrapping.
-
-    `places` has an array of indices for each axis of `shape`, the most significant first.
-    """
-    order = _order(places, shape, xp)
-    if order is None:
-        return data, list(places)
-    data, places = data[order], [indices[order] for indices in places]
-    changes = xp.zeros(max(len(order) - 1, 0), bool)
-    for indices in places:
-        changes |= indices[1:] != indices[:-1]
-    if changes.all():
-        return data, places
-    starts = xp.concatenate([xp.zeros(1, np.int64), xp.flatnonzero(changes) + 1])
-    places = [indices[starts] for indices in places]
-    return _sum_groups(data, starts, places), places
-
-
-def _order(places: tuple[Any, ...], shape: tuple[int, ...], xp: Any) -> Any:
-    """What sorts `places`, equal ones as they stand; None where they ascend already."""
-    count, size = len(places[0]), prod(shape)
-    if size >= 2**63:
-        return xp.lexsort(xp.stack([indices.astype(np.int64) for indices in reversed(places)]))
-    keys = places[0].astype(np.int64)
-    for indices, length in zip(places[1:], shape[1:], strict=True):
-        keys = keys * length + indices
-    if not (keys[1:] <= keys[:-1]).any():
-        return None
-    if size * count >= 2**63:
-        return xp.argsort(keys, kind="stable")
-    # Numbers are sorted several times faster than positions, so each takes its position along.
-    return xp.sort(keys * count + xp.arange(count)) % count
 
 
 def _check_parts(storage: Storage) -> None:
@@ -304,26 +286,3 @@ def _refuse(bad: Any, name: str, found: Any, relation: str, rest: str = "") -> N
         raise FormatError(
             f"{name}[{at + 1}]={here}, {relation} {name}[{at}]={before}{rest}", slot=name
         )
-
-
-def _sum_groups(data: Any, starts: Any, places: list[Any]) -> Any:
-    """The sums of the groups of `data` that begin at `starts`, or why they do not fit."""
-    dtype = data.dtype
-    if dtype.kind == "b":
-        return np.logical_or.reduceat(data, starts)
-    if dtype.kind not in "iu":
-        wide = data.astype(np.float32) if dtype == np.float16 else data
-        return np.add.reduceat(wide, starts).astype(dtype, copy=False)
-    sums = np.add.reduceat(data, starts, dtype=np.int64 if dtype.kind == "i" else np.uint64)
-    rounded = np.add.reduceat(data, starts, dtype=np.float64)
-    limits = np.iinfo(dtype)
-    wrapped = (sums < limits.min) | (sums > limits.max) | (np.abs(rounded - sums) > 2.0**62)
-    if wrapped.any():
-        at = np.unravel_index(int(wrapped.argmax()), wrapped.shape)
-        place = [int(indices[at[0]]) for indices in places]
-        name = f"row {place[0]}" if len(place) == 1 else f"entry ({', '.join(map(str, place))})"
-        raise DTypeError(
-            f"the values given for {name} add up to about {rounded[at]:.6g}; {dtype} holds "
-            f"[{limits.min}, {limits.max}]: give wider values"
-        )
-    return sums.astype(dtype)

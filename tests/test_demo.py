@@ -19,7 +19,7 @@ from sparseops.demo.screen import Plain, Rich
 from sparseops.demo.story import DemoError, show_laws, show_training
 from sparseops.demo.training import COLUMNS, Texts
 
-ROOT = Path(so.__file__).parents[1]
+ROOT = Path(__file__).parents[1]
 MOST_MEMORY = 600_000  # kB
 
 # A child with the network and every written file forbidden, that ends with its peak of memory.

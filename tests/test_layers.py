@@ -14,10 +14,10 @@ import sparseops
 PACKAGE = Path(__file__).parents[1] / "sparseops"
 PATHS = sorted(path.relative_to(PACKAGE).as_posix() for path in PACKAGE.rglob("*.py"))
 LAYERS = (
-    "errors, spec, storage, backend, registry, preview, operand, form, ndarray, intake, "
-    "constructors, creation, signature, policy, call, gradient, autograd, plan, parameters, "
-    "results, slots, declaration, inference, operators, graph, report, ops, optim, io, testing, bench, "
-    "demo, cli, __init__"
+    "errors, spec, coalesce, storage, backend, registry, preview, operand, form, ndarray, "
+    "intake, constructors, creation, signature, policy, call, gradient, autograd, plan, "
+    "parameters, results, slots, declaration, inference, operators, graph, report, ops, optim, "
+    "io, testing, bench, demo, cli, __init__"
 ).split(", ")
 # Programs written on the public names, as a user's would be; the package never imports them.
 PROGRAMS = {"bench", "demo", "cli"}
