@@ -111,8 +111,6 @@ class Tape:
         if self.spent:
             raise GradientError(_SPENT)
         targets, sources = _listed(y, "y"), _listed(w, "w")
-        _check_floating("y", targets)
-        _check_floating("w", sources)
         asks = (None,) * len(sources) if stypes is None else _asks(stypes, len(sources))
         heads = _heads(targets, output_gradients)
         calls = list(self.calls)
@@ -152,19 +150,16 @@ def _check_targets(targets: list[NDArray], sources: Container[int], calls: list[
     for x in targets:
         if x.token in sources:
             continue
-        if not any(x.token in call.tokens_out for call in reversed(calls)):
+        for call in reversed(calls):
+            if x.token in call.tokens_out:
+                break
+        else:
             raise GradientError(
                 f"y: {x.spec} was not computed while this tape recorded; compute it inside the "
                 "tape's with block"
             )
         if x.version:
             raise GradientError(f"y: {x.spec} was changed in place; differentiate a copy of it")
-
-
-def _check_floating(name: str, arrays: list[NDArray]) -> None:
-    for x in arrays:
-        if x.dtype.kind not in "fc":
-            raise GradientError(f"{name}: {x.spec} has no gradient; floating and complex arrays do")
 
 
 def _finished(value: NDArray | None, x: NDArray, ask: str | None) -> NDArray:
@@ -193,11 +188,14 @@ def _added(earlier: list[NDArray], results: list[NDArray]) -> list[NDArray]:
 
 
 def _listed(found: Any, name: str, count: int | None = None) -> list[NDArray]:
-    if type(found) is NDArray and count in (None, 1):
-        return [found]
-    arrays = [found] if isinstance(found, NDArray) else found
-    if not isinstance(arrays, (list, tuple)) or not all(isinstance(x, NDArray) for x in arrays):
+    arrays = [found] if type(found) is NDArray else found
+    if not isinstance(arrays, (list, tuple)):
         raise GradientError(f"{name} is {type(found).__name__}; it is an NDArray or a list of them")
+    for x in arrays:
+        if type(x) is not NDArray:
+            raise GradientError(f"{name} has a {type(x).__name__}; it is a list of NDArrays")
+        if x.form.spec.dtype.kind not in "fc":
+            raise GradientError(f"{name}: {x.spec} has no gradient; floating and complex arrays do")
     if count is not None and len(arrays) != count:
         raise GradientError(f"{name} has {len(arrays)} arrays; w has {count}")
     return list(arrays)

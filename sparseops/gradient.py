@@ -85,42 +85,38 @@ def plan_gradients(
         if not needed.isdisjoint(call.tokens_out):
             useful.append((call, slots))
             needed.update([call.tokens_in[slot] for slot in slots])
-    _check_versions(useful)
     wanted: dict[int, str | None] = dict(asks)
+    versions: dict[int, int] = {}
     steps = []
     for call, slots in reversed(useful):
-        choices = [_choose(call, slot, wanted.get(call.tokens_in[slot])) for slot in slots]
-        for token, head in zip(call.tokens_out, choices[0].heads, strict=True):
+        choices = []
+        for slot in slots:
+            token, version = call.tokens_in[slot], call.versions[slot]
+            if versions.setdefault(token, version) != version:
+                _refuse_changed(call, slot)
+            ask = wanted.get(token)
+            choices.append(call.plan.choices.get((slot, ask)) or _choose(call, slot, ask))
+        for position, token in enumerate(call.tokens_out):
+            versions[token] = 0
             if wanted.get(token) is None:
-                wanted[token] = head
+                wanted[token] = choices[0].heads[position]
         steps.append((call, choices))
     return steps
 
 
-def _check_versions(useful: Sequence[tuple[Call, list[int]]]) -> None:
-    """Raise where a value was changed in place between its making and use, or between two uses."""
-    seen: dict[int, int] = {}
-    for call, slots in reversed(useful):
-        for slot in slots:
-            version = call.versions[slot]
-            if seen.setdefault(call.tokens_in[slot], version) != version:
-                operator = call.plan.operator
-                name = operator.slot_name(slot)
-                raise GradientError(
-                    f"{name} of {operator.__name__} was changed in place while the tape recorded, "
-                    "so no gradient flows through it; change a copy",
-                    operator=operator.__name__,
-                    slot=name,
-                )
-        for token in call.tokens_out:
-            seen[token] = 0
+def _refuse_changed(call: Call, slot: int) -> NoReturn:
+    operator = call.plan.operator
+    name = operator.slot_name(slot)
+    raise GradientError(
+        f"{name} of {operator.__name__} was changed in place while the tape recorded, so no "
+        "gradient flows through it; change a copy",
+        operator=operator.__name__,
+        slot=name,
+    )
 
 
 def _choose(call: Call, slot: int, ask: str | None) -> Choice:
     plan = call.plan
-    found = plan.choices.get((slot, ask))
-    if found is not None:
-        return found
     operator = plan.operator
     name, given = operator.slot_name(slot), operator.given(call.inputs, plan.params)
     rules, stypes = operator.gradients.get(name, ()), plan.filled[: len(plan.inputs)]
@@ -226,7 +222,7 @@ def _saved(call: Call, slot: int, stype: str) -> Any:
     if type(found) is not NDArray:
         return found
     if found.version != call.versions[slot]:
-        _refuse_changed(call, call.plan.operator.slot_name(slot), found)
+        _refuse_saved(call, call.plan.operator.slot_name(slot), found)
     if stype == "dense" and found.storage.aux:
         name = call.plan.operator.slot_name(slot)
         return _to_dense(found, call, f"{name} is sparse, and the rule takes it dense")
@@ -236,11 +232,11 @@ def _saved(call: Call, slot: int, stype: str) -> Any:
 def _saved_output(call: Call, position: int) -> NDArray:
     found = call.outputs[position]
     if found.version:
-        _refuse_changed(call, call.plan.operator.outputs[position], found)
+        _refuse_saved(call, call.plan.operator.outputs[position], found)
     return found
 
 
-def _refuse_changed(call: Call, name: str, found: NDArray) -> NoReturn:
+def _refuse_saved(call: Call, name: str, found: NDArray) -> NoReturn:
     raise GradientError(
         f"{name}: {found.spec} was changed in place after the tape recorded it; compute the "
         "gradient before the change, or change a copy",

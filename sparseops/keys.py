@@ -38,10 +38,6 @@ class Key:
         self.shape = tuple(shape)
         self.new = tuple(new)
 
-    def advanced(self, first: int = 0) -> bool:
-        """Whether an array stands for an axis from the one numbered `first` on."""
-        return any(is_array(item) for item in self.items[first:])
-
     def arrays(self) -> list[Any]:
         """The integers and arrays of integers, all as arrays."""
         return [
@@ -58,14 +54,19 @@ class Key:
         )
 
 
-def is_array(item: Any) -> bool:
-    """Whether the item is an array of integers."""
-    return type(item) is not int and not is_plain(item)
-
-
 def is_plain(item: Any) -> bool:
     """Whether the item is all of an axis, or a slice of it."""
     return type(item) in (str, tuple)
+
+
+def is_all(item: Any) -> bool:
+    """Whether the item is all of an axis."""
+    return type(item) is str
+
+
+def is_array(item: Any) -> bool:
+    """Whether the item is an array of integers."""
+    return type(item) is not int and not is_plain(item)
 
 
 def parse(key: Any, x: Any) -> Key:
@@ -129,6 +130,8 @@ def _items(item: Any, lengths: tuple[int, ...], axis: int) -> Iterable[Any]:
         return (ALL,)
     if isinstance(item, slice):
         return (part(item, lengths[0]),)
+    if type(item) is int and not -lengths[0] <= item < lengths[0]:
+        raise IndexError(f"index={item}, but axis {axis} has length {lengths[0]}")
     if not _is_mask(item):
         return (item,)
     if not item.ndim:
@@ -236,13 +239,15 @@ def numpy_key(
             found.append(as_slice(item))
         else:
             ids = next(left)
-            checked = ids * 0 if nothing else places(xp, ids, length, item, axis)
-            found.append(int(checked) if item == NUMBER else checked)
+            if item == NUMBER:
+                found.append(int(in_range(xp, ids, length, "index", axis)))
+            else:
+                found.append(ids * 0 if nothing else in_range(xp, ids, length, "ids", axis))
     return tuple(found)
 
 
-def places(xp: Any, ids: Any, limit: int, name: str, axis: int | None = None) -> Any:
-    """`ids` as int32 or int64 numbers of places, negative ones counted from the end.
+def in_range(xp: Any, ids: Any, limit: int, name: str, axis: int | None = None) -> Any:
+    """`ids` as int32 or int64, negative ones counted from the end.
 
     Raises IndexError at the first one that is none of the `limit` places: rows, or those along
     `axis`.

@@ -1,47 +1,86 @@
 """What can stand in an expression: Python's operators and NumPy's habits, as calls of operators."""
 
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Self
 
+import numpy as np
+
+from sparseops.numpy_functions import call_function, call_ufunc
+from sparseops.protocols import in_place
 from sparseops.registry import operators
 from sparseops.spec import as_stype
 
+Method = Callable[[Any, Any], Any]
+
+
+def _binary(name: str) -> tuple[Method, Method]:
+    """The methods of an operator of two operands: as they stand, and for operands reversed."""
+
+    def method(self: Any, other: Any) -> Any:
+        return operators[name](self, other) if _is_operand(other) else NotImplemented
+
+    def reversed_method(self: Any, other: Any) -> Any:
+        return operators[name](other, self) if _is_operand(other) else NotImplemented
+
+    return method, reversed_method
+
+
+def _changing(name: str) -> Method:
+    """The method of an operator like ``+=``."""
+
+    def method(self: Any, other: Any) -> Any:
+        return in_place(name, self, other) if _is_operand(other) else NotImplemented
+
+    return method
+
 
 class Operand:
-    """What can stand in an expression: Python's operators, each a call of the operator."""
+    """What can stand in an expression: Python's operators, each a call of the operator.
+
+    Comparisons are element by element, and hashing is by identity. With what is no operand, such as
+    None or a string, ``==`` is False and every other operator a TypeError.
+    """
 
     __slots__ = ()
-    #: NumPy leaves mixed expressions to the methods below.
-    __array_ufunc__ = None
 
-    def __add__(self, other: Any) -> Self:
-        return operators["add"](self, other)
+    __add__, __radd__ = _binary("add")
+    __sub__, __rsub__ = _binary("subtract")
+    __truediv__, __rtruediv__ = _binary("divide")
+    __floordiv__, __rfloordiv__ = _binary("floor_divide")
+    __mod__, __rmod__ = _binary("mod")
+    __pow__, __rpow__ = _binary("power")
+    __matmul__, __rmatmul__ = _binary("dot")
+    _times, _timed_by = _binary("multiply")
 
-    def __radd__(self, other: Any) -> Self:
-        return operators["add"](other, self)
+    __iadd__ = _changing("add")
+    __isub__ = _changing("subtract")
+    __itruediv__ = _changing("divide")
+    __ifloordiv__ = _changing("floor_divide")
+    __imod__ = _changing("mod")
+    __ipow__ = _changing("power")
+    __imatmul__ = _changing("dot")
+    _times_in_place = _changing("multiply")
 
-    def __sub__(self, other: Any) -> Self:
-        return operators["subtract"](self, other)
-
-    def __rsub__(self, other: Any) -> Self:
-        return operators["subtract"](other, self)
+    __eq__, _ = _binary("equal")
+    __ne__, _ = _binary("not_equal")
+    __lt__, _ = _binary("less")
+    __le__, _ = _binary("less_equal")
+    __gt__, _ = _binary("greater")
+    __ge__, _ = _binary("greater_equal")
+    __hash__ = object.__hash__
+    del _
 
     def __mul__(self, other: Any) -> Self:
-        return operators["multiply"](self, other)
+        _refuse_matrix(other)
+        return self._times(other)
 
     def __rmul__(self, other: Any) -> Self:
-        return operators["multiply"](other, self)
+        _refuse_matrix(other)
+        return self._timed_by(other)
 
-    def __truediv__(self, other: Any) -> Self:
-        return operators["divide"](self, other)
-
-    def __rtruediv__(self, other: Any) -> Self:
-        return operators["divide"](other, self)
-
-    def __matmul__(self, other: Any) -> Self:
-        return operators["dot"](self, other)
-
-    def __rmatmul__(self, other: Any) -> Self:
-        return operators["dot"](other, self)
+    def __imul__(self, other: Any) -> Self:
+        _refuse_matrix(other)
+        return self._times_in_place(other)
 
     def __neg__(self) -> Self:
         return operators["negative"](self)
@@ -52,37 +91,5 @@ class Operand:
     def __abs__(self) -> Self:
         return operators["abs"](self)
 
-    @property
-    def T(self) -> Self:
-        """The transpose."""
-        return operators["transpose"](self)
-
-    def transpose(self) -> Self:
-        """The transpose, by the operator `transpose`."""
-        return operators["transpose"](self)
-
-    def reshape(self, *shape: Any) -> Self:
-        """The values in another shape, by the operator `reshape`."""
-        return operators["reshape"](self, shape=shape[0] if len(shape) == 1 else shape)
-
-    def dot(self, other: Any) -> Self:
-        """The matrix product, by the operator `dot`."""
-        return operators["dot"](self, other)
-
-    def sum(self, axis: Any = None, keepdims: bool = False) -> Self:
-        """The sum of the values, by the operator `sum`."""
-        return operators["sum"](self, axis=axis, keepdims=keepdims)
-
-    def mean(self, axis: Any = None, keepdims: bool = False) -> Self:
-        """The mean of the values, by the operator `mean`."""
-        return operators["mean"](self, axis=axis, keepdims=keepdims)
-
-    def astype(self, dtype: Any) -> Self:
-        """The values as `dtype`, storage kept, by the operator `cast`."""
-        return operators["cast"](self, dtype=dtype)
-
-    def tostype(self, stype: str) -> Self:
-        """The values in storage type `stype`; this array itself if that is its own."""
-        if as_stype(stype, known=True) == self.stype:
-            return self
-        return operators["cast_storage"](self, stype=stype)
+    def __invert__(self) -> Self:
+        return operators["invert"](self)

@@ -14,7 +14,8 @@ import sparseops
 PACKAGE = Path(__file__).parents[1] / "sparseops"
 PATHS = sorted(path.relative_to(PACKAGE).as_posix() for path in PACKAGE.rglob("*.py"))
 LAYERS = (
-    "errors, spec, coalesce, storage, backend, registry, preview, operand, form, ndarray, "
+    "errors, spec, coalesce, storage, backend, registry, preview, operand, form, keys, "
+    "reading, writing, ndarray, "
     "intake, constructors, creation, signature, policy, call, gradient, autograd, plan, "
     "parameters, results, slots, declaration, inference, operators, graph, report, ops, optim, "
     "io, testing, bench, demo, cli, __init__"

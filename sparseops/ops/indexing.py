@@ -5,6 +5,7 @@ import math
 import numpy as np
 
 from sparseops.errors import ShapeError
+from sparseops.keys import in_range
 from sparseops.operators import operator
 from sparseops.ops.cast import sparse_mask
 from sparseops.ops.products import selection, sparse_product, sum_rows
@@ -13,7 +14,6 @@ from sparseops.ops.rows import (
     csr_rows,
     distinct,
     pick,
-    row_numbers,
     stored_rows,
 )
 from sparseops.ops.shape import reshape
@@ -39,7 +39,7 @@ def take(x, ids):
     -------
     NDArray
         Of shape ``ids.shape + x.shape[1:]``: csr if `x` is csr, else dense. Rows that a row_sparse
-        `x` does not store are zeros.
+        `x` does not store are zeros; with ``stype="row_sparse"`` they are not stored.
 
     Raises
     ------
@@ -75,20 +75,33 @@ def take(x, ids):
 
 @take.forward("dense, dense -> dense")
 def _take_dense(backend, x, ids):
-    ids = row_numbers(backend, ids.data, x.shape[0], "ids")
+    ids = in_range(backend.xp, ids.data, x.shape[0], "ids")
     return Dense(pick(backend, x.data, ids))
 
 
 @take.forward("row_sparse, dense -> dense")
 def _take_row_sparse(backend, x, ids):
-    ids = row_numbers(backend, ids.data, x.shape[0], "ids")
+    ids = in_range(backend.xp, ids.data, x.shape[0], "ids")
     rows = stored_rows(backend, x, ids.reshape(-1))
     return Dense(rows.reshape(ids.shape + x.shape[1:]))
 
 
+@take.forward("row_sparse, dense -> row_sparse")
+def _take_stored(backend, x, ids):
+    xp, shape = backend.xp, (*ids.shape, *x.shape[1:])
+    at, there = find(backend, in_range(xp, ids.data, x.shape[0], "ids").reshape(-1), x.indices)
+    beside = math.prod(ids.shape[1:])
+    rows = xp.flatnonzero(there.reshape(len(ids.data), beside).any(axis=1))
+    chosen = there.reshape(len(ids.data), beside)[rows].reshape(-1)
+    data = xp.zeros((len(rows) * beside, *x.shape[1:]), x.data.dtype)
+    data[chosen] = pick(backend, x.data, at[there])
+    width = np.result_type(x.indices.dtype, index_dtype(len(ids.data)))
+    return RowSparse(data.reshape(len(rows), *shape[1:]), rows.astype(width), shape)
+
+
 @take.forward("csr, dense -> csr")
 def _take_csr(backend, x, ids):
-    return csr_rows(backend, x, row_numbers(backend, ids.data, x.shape[0], "ids"))
+    return csr_rows(backend, x, in_range(backend.xp, ids.data, x.shape[0], "ids"))
 
 
 @take.backward("x", "dense, dense -> row_sparse")
@@ -159,7 +172,7 @@ def retain(x, rows):
 @retain.forward("row_sparse, dense -> row_sparse")
 def _retain(backend, x, rows):
     xp = backend.xp
-    at, there = find(backend, row_numbers(backend, rows.data, x.shape[0], "rows"), x.indices)
+    at, there = find(backend, in_range(backend.xp, rows.data, x.shape[0], "rows"), x.indices)
     named = xp.zeros(len(x.indices), bool)
     named[at[there]] = True
     kept = xp.flatnonzero(named)
@@ -177,7 +190,7 @@ def scatter_rows(values, ids, *, num_rows):
 
     Parameters
     ----------
-    values : dense or csr array of k rows
+    values : array of k rows, of any storage
         The rows.
     ids : dense array of k integers
         Where they come to stand; negative numbers count from the end.
@@ -187,7 +200,8 @@ def scatter_rows(values, ids, *, num_rows):
     Returns
     -------
     NDArray
-        row_sparse, storing the rows that `ids` names; csr if `values` are csr.
+        row_sparse, storing the rows that `ids` names, of a row_sparse `values` those of the rows
+        that it stores; csr if `values` are csr.
 
     Raises
     ------
@@ -221,16 +235,26 @@ def scatter_rows(values, ids, *, num_rows):
 
 @scatter_rows.forward("dense, dense -> row_sparse")
 def _scatter_dense(backend, values, ids, *, num_rows):
-    xp = backend.xp
-    ids, shape = _row_indices(backend, ids, num_rows), (num_rows, *values.shape[1:])
+    return _scattered(backend, values.data, _row_indices(backend, ids, num_rows), num_rows)
+
+
+@scatter_rows.forward("row_sparse, dense -> row_sparse")
+def _scatter_row_sparse(backend, values, ids, *, num_rows):
+    ids = _row_indices(backend, ids, num_rows)[values.indices]
+    return _scattered(backend, values.data, ids, num_rows)
+
+
+def _scattered(backend, values, ids, num_rows):
+    """The rows `values` at `ids` of `num_rows`."""
+    shape = (num_rows, *values.shape[1:])
     if (ids[1:] > ids[:-1]).all():
-        return RowSparse(values.data, ids, shape)
+        return RowSparse(values, ids, shape)
     rows, places = distinct(backend, ids, num_rows)
     if len(rows) == len(ids):
-        data = xp.empty_like(values.data)
-        data[places] = values.data
+        data = backend.xp.empty_like(values)
+        data[places] = values
         return RowSparse(data, rows, shape)
-    return RowSparse(sum_rows(backend, values.data, places, len(rows)), rows, shape)
+    return RowSparse(sum_rows(backend, values, places, len(rows)), rows, shape)
 
 
 @scatter_rows.forward("csr, dense -> csr")
@@ -242,7 +266,7 @@ def _scatter_csr(backend, values, ids, *, num_rows):
 
 def _row_indices(backend, ids, num_rows):
     """The rows that `ids` names, of the width given or one that is wide enough."""
-    found = row_numbers(backend, ids.data, num_rows, "ids")
+    found = in_range(backend.xp, ids.data, num_rows, "ids")
     known = ids.data.dtype in (np.int32, np.int64)
     return found if known else found.astype(index_dtype(num_rows))
 
@@ -252,6 +276,6 @@ def _scatter_rows_values(g, ids):
     return take(g, ids)
 
 
-@scatter_rows.backward("values", "csr, dense -> csr")
-def _scatter_rows_csr_values(g, values, ids):
-    return sparse_mask(take(g, ids), values)
+@scatter_rows.backward("values", "row_sparse, dense -> row_sparse", "csr, dense -> csr")
+def _scatter_rows_sparse_values(g, values, ids):
+    return sparse_mask(take(g, ids, stype=values.stype), values)

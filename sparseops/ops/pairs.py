@@ -4,7 +4,6 @@ Where both elements are zero such a function may be zero, and then what neither 
 stores needs no look; with a dense array the result is dense.
 """
 
-import math
 from typing import Any
 
 import numpy as np
@@ -16,10 +15,10 @@ from sparseops.ops.broadcasting import report_dense, sparse_first, spread_csr, s
 from sparseops.ops.cast import cast_storage
 from sparseops.ops.elementwise import each
 from sparseops.ops.merge import merge_csr, same_rows, widened
-from sparseops.ops.structure import find, flat_places
+from sparseops.ops.structure import find
 from sparseops.signature import NUMBERS
 from sparseops.spec import Spec, as_dtype, broadcast
-from sparseops.storage import CSR, Dense, RowSparse, Storage
+from sparseops.storage import CSR, Dense, RowSparse
 
 
 def function_dtype(function: Any, *given: Any) -> np.dtype:

@@ -1,6 +1,6 @@
 """One row by its number."""
 
-from operator import index as as_index
+import numpy as np
 
 from sparseops.errors import ShapeError
 from sparseops.operators import operator
@@ -13,7 +13,7 @@ __all__ = []
 
 
 @operator
-def row(x, *, index):
+def row(x, index):
     """Row number `index` of `x`: what ``x[index]`` gives.
 
     Parameters
@@ -26,11 +26,12 @@ def row(x, *, index):
     Raises
     ------
     IndexError
-        If there is no such row.
+        If there is no such row, or `index` is not an integer.
 
     Notes
     -----
-    The gradient by a dense `x` is row_sparse where no storage is asked for.
+    One plan serves all rows. The gradient by a dense `x` is row_sparse where no storage is asked
+    for.
 
     Examples
     --------
@@ -41,51 +42,58 @@ def row(x, *, index):
     """
     if not x.shape:
         raise ShapeError("x has shape () and so no rows")
-    if not -x.shape[0] <= as_index(index) < x.shape[0]:
-        raise IndexError(f"index={index}, but there are {x.shape[0]} rows")
+    if isinstance(index, (bool, np.bool_)) or not hasattr(index, "__index__"):
+        raise IndexError(f"index={index!r} is not an integer")
     return x.shape[1:], x.dtype
 
 
-@row.forward("dense -> dense")
-def _row_dense(backend, x, *, index):
-    return Dense(x.data[index, ...])
+def _number(x, index):
+    """`index` as the number of a row of `x`."""
+    if not -x.shape[0] <= index < x.shape[0]:
+        raise IndexError(f"index={index}, but there are {x.shape[0]} rows")
+    return int(index) % x.shape[0]
 
 
-@row.forward("row_sparse -> dense")
-def _row_row_sparse(backend, x, *, index):
-    at = int(backend.xp.searchsorted(x.indices, index % x.shape[0]))
-    if at < len(x.indices) and x.indices[at] == index % x.shape[0]:
+@row.forward("dense, scalar -> dense")
+def _row_dense(backend, x, index):
+    return Dense(x.data[_number(x, index), ...])
+
+
+@row.forward("row_sparse, scalar -> dense")
+def _row_row_sparse(backend, x, index):
+    number = _number(x, index)
+    at = int(backend.xp.searchsorted(x.indices, number))
+    if at < len(x.indices) and x.indices[at] == number:
         return Dense(x.data[at, ...])
     return Dense(backend.xp.zeros(x.shape[1:], x.data.dtype))
 
 
-@row.forward("csr -> row_sparse")
-def _row_csr(backend, x, *, index):
-    start, stop = x.indptr[index % x.shape[0] :][:2].tolist()
+@row.forward("csr, scalar -> row_sparse")
+def _row_csr(backend, x, index):
+    start, stop = x.indptr[_number(x, index) :][:2].tolist()
     return RowSparse(x.data[start:stop], x.indices[start:stop], x.shape[1:])
 
 
-@row.backward("x", "dense -> row_sparse")
+@row.backward("x", "dense, scalar -> row_sparse")
 def _row_x(g, x_spec, index):
     return _at_row(reshape(g, shape=(1, *x_spec.shape[1:])), x_spec, index)
 
 
-@row.backward("x", "dense -> dense")
+@row.backward("x", "dense, scalar -> dense")
 def _row_dense_x(g, x_spec, index):
     return _at_row(reshape(g, shape=(1, *x_spec.shape[1:])), x_spec, index, stype="dense")
 
 
-@row.backward("x", "row_sparse -> row_sparse")
+@row.backward("x", "row_sparse, scalar -> row_sparse")
 def _row_row_sparse_x(g, x, index):
     return sparse_mask(_at_row(reshape(g, shape=(1, *x.shape[1:])), x, index), x)
 
 
-@row.backward("x", "csr -> csr")
+@row.backward("x", "csr, scalar -> csr")
 def _row_csr_x(g, x, index):
     # By way of a column, since a row_sparse row would be stored whole.
     return sparse_mask(_at_row(transpose(reshape(g, shape=(-1, 1))), x, index), x)
 
 
 def _at_row(g, x, index, stype=None):
-    start = index % x.shape[0]
-    return place_rows(g, start=start, step=1, num_rows=x.shape[0], stype=stype)
+    return place_rows(g, _number(x, index), step=1, num_rows=x.shape[0], stype=stype)

@@ -19,29 +19,6 @@ def check_row_numbers(spec: Any, name: str) -> None:
         raise DTypeError(f"{name} has dtype {spec.dtype}; it holds integers")
 
 
-def row_numbers(backend: Backend, ids: Any, limit: int, name: str) -> Any:
-    """`ids` as int32 or int64 row numbers, negative ones counted from the end.
-
-    Raises IndexError at the first one that is none of the `limit` rows.
-    """
-    xp = backend.xp
-    if not ids.size:
-        return ids.astype(ids.dtype if ids.dtype == np.int32 else np.int64, copy=False)
-    low, high = int(ids.min()), int(ids.max())
-    if low < -limit or high >= limit:
-        wide = ids.astype(np.int64) if ids.dtype.kind == "i" else ids
-        at = xp.unravel_index(int(((wide < -limit) | (wide >= limit)).argmax()), ids.shape)
-        place = ", ".join(str(int(n)) for n in at)
-        raise IndexError(f"{name}[{place}]={int(ids[at])}, but there are {limit} rows")
-    if ids.dtype not in (np.int32, np.int64):
-        ids = ids.astype(np.int64)
-    if low >= 0:
-        return ids
-    return xp.where(ids < 0, ids.astype(np.int64) + limit, ids).astype(
-        np.result_type(ids.dtype, index_dtype(limit - 1)), copy=False
-    )
-
-
 def distinct(backend: Backend, ids: Any, limit: int) -> tuple[Any, Any]:
     """The different numbers among `ids`, ascending, and the place of each of `ids` among them.
 
@@ -165,6 +142,23 @@ def stored_rows(backend: Backend, x: RowSparse, ids: Any) -> Any:
     rows = xp.zeros((len(ids), *x.shape[1:]), x.data.dtype)
     rows[there] = pick(backend, x.data, at[there])
     return rows
+
+
+def locate(backend: Backend, x: CSR, rows: Any, columns: Any) -> tuple[Any, Any]:
+    """Where in `x` the places (rows[i], columns[i]) are stored or belong, and whether they are.
+
+    O(places x log of the entries in the longest of the rows).
+    """
+    xp = backend.xp
+    low, end = x.indptr[rows], x.indptr[rows + 1]
+    high, last = end, len(x.indices) - 1
+    for _ in range(int((end - low).max()).bit_length() if low.size else 0):
+        middle = low + (high - low) // 2
+        below = (low < high) & (x.indices[xp.minimum(middle, last)] < columns)
+        low, high = xp.where(below, middle + 1, low), xp.where(below, high, middle)
+    there = low < end
+    there[there] = x.indices[low[there]] == columns[there]
+    return low, there
 
 
 def rows_of(backend: Backend, x: Storage, transposed: bool, ids: Any) -> Storage:

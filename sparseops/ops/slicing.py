@@ -90,21 +90,21 @@ def _slice_row_sparse(backend, x, *, start, stop, step):
 
 @slice_rows.backward("x", "dense -> row_sparse")
 def _slice_rows_x(g, x_spec, start, step):
-    return place_rows(g, start=start, step=step, num_rows=x_spec.shape[0])
+    return place_rows(g, start, step=step, num_rows=x_spec.shape[0])
 
 
 @slice_rows.backward("x", "dense -> dense")
 def _slice_rows_dense_x(g, x_spec, start, step):
-    return place_rows(g, start=start, step=step, num_rows=x_spec.shape[0], stype="dense")
+    return place_rows(g, start, step=step, num_rows=x_spec.shape[0], stype="dense")
 
 
 @slice_rows.backward("x", "csr -> csr", "row_sparse -> row_sparse")
 def _slice_rows_sparse_x(g, x, start, step):
-    return sparse_mask(place_rows(g, start=start, step=step, num_rows=x.shape[0]), x)
+    return sparse_mask(place_rows(g, start, step=step, num_rows=x.shape[0]), x)
 
 
 @operator
-def place_rows(x, *, start, step, num_rows):
+def place_rows(x, start, *, step, num_rows):
     """An array of `num_rows` rows: `x` stands in rows `start`, `start` + `step`, …, else zeros.
 
     Parameters
@@ -114,31 +114,31 @@ def place_rows(x, *, start, step, num_rows):
     start, step, num_rows : int
         Where they come to stand, and how many rows there are.
     """
-    num_rows = index(num_rows)
-    rows = _placed(x, start, step)
+    return (index(num_rows), *x.shape[1:]), x.dtype
+
+
+def _placed(x, start, step, num_rows):
+    """The rows where those of `x` come to stand."""
+    rows = _rows(index(start), index(start) + step * x.shape[0], step)
     for row in (rows[0], rows[-1]) if rows else ():
         if not 0 <= row < num_rows:
             raise IndexError(f"a row comes to stand at {row}, but there are {num_rows} rows")
-    return (num_rows, *x.shape[1:]), x.dtype
+    return rows
 
 
-def _placed(x, start, step):
-    return _rows(start, start + step * x.shape[0], step)
-
-
-@place_rows.forward("dense -> row_sparse")
-def _place_dense(backend, x, *, start, step, num_rows):
+@place_rows.forward("dense, scalar -> row_sparse")
+def _place_dense(backend, x, start, *, step, num_rows):
     indices = backend.xp.arange(x.shape[0], dtype=index_dtype(num_rows))
     return _place_stored(x.data, indices, x, start, step, num_rows)
 
 
-@place_rows.forward("row_sparse -> row_sparse")
-def _place_row_sparse(backend, x, *, start, step, num_rows):
+@place_rows.forward("row_sparse, scalar -> row_sparse")
+def _place_row_sparse(backend, x, start, *, step, num_rows):
     return _place_stored(x.data, x.indices, x, start, step, num_rows)
 
 
 def _place_stored(data, indices, x, start, step, num_rows):
-    rows = _placed(x, start, step)
+    rows = _placed(x, start, step, num_rows)
     width = np.result_type(indices.dtype, index_dtype(num_rows))
     indices = (indices.astype(np.int64) * rows.step + rows.start).astype(width)
     if rows.step < 0:
@@ -146,9 +146,9 @@ def _place_stored(data, indices, x, start, step, num_rows):
     return RowSparse(data, indices, (num_rows, *x.shape[1:]))
 
 
-@place_rows.forward("csr -> csr")
-def _place_csr(backend, x, *, start, step, num_rows):
-    xp, rows = backend.xp, _placed(x, start, step)
+@place_rows.forward("csr, scalar -> csr")
+def _place_csr(backend, x, start, *, step, num_rows):
+    xp, rows = backend.xp, _placed(x, start, step, num_rows)
     if rows.step < 0:
         x, rows = csr_rows(backend, x, xp.arange(x.shape[0] - 1, -1, -1)), rows[::-1]
     counts = xp.zeros(num_rows, np.int64)
@@ -157,15 +157,19 @@ def _place_csr(backend, x, *, start, step, num_rows):
     return CSR(x.data, x.indices, indptr, (num_rows, x.shape[1]))
 
 
-@place_rows.backward("x", "dense -> dense")
+@place_rows.backward("x", "dense, scalar -> dense")
 def _place_rows_dense_x(g, x_spec, start, step):
-    rows = _placed(x_spec, start, step)
-    return slice_rows(g, start=start, stop=rows.stop, step=step, stype="dense")
+    return slice_rows(g, **_part(x_spec, start, step), stype="dense")
 
 
-@place_rows.backward("x", "csr -> csr", "row_sparse -> row_sparse")
+@place_rows.backward("x", "csr, scalar -> csr", "row_sparse, scalar -> row_sparse")
 def _place_rows_sparse_x(g, x, start, step):
-    return sparse_mask(slice_rows(g, start=start, stop=_placed(x, start, step).stop, step=step), x)
+    return sparse_mask(slice_rows(g, **_part(x, start, step)), x)
+
+
+def _part(x, start, step):
+    """The slice that reads the rows of `x` where they stand."""
+    return {"start": start, "stop": start + step * x.shape[0], "step": step}
 
 
 @operator

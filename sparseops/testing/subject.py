@@ -14,11 +14,13 @@ from sparseops.errors import DTypeError, StorageError
 from sparseops.operators import Operator
 from sparseops.parameters import REQUIRED
 from sparseops.policy import Fallback, fallback
-from sparseops.signature import NUMBERS, SCALAR
+from sparseops.signature import SCALAR
 from sparseops.spec import STORAGES, UNDEFINED, Spec
 from sparseops.testing import palettes
 from sparseops.testing.axes import Axes, shape_of
 from sparseops.testing.case import Case, resolve
+from sparseops.testing.domain import Domain
+from sparseops.testing.sample import Sample
 
 _LENGTHS = 3
 _NUMBERS = (2.0, 0.0, 1.0, -1.0, 0.5, 3, 0)
@@ -65,7 +67,7 @@ class Subject:
     axes: Axes
     reference: Callable[..., Any] | None = None
     params: list[Mapping[str, Any]] = field(default_factory=lambda: [{}])
-    domain: Mapping[str, Any] = field(default_factory=dict)
+    domain: Mapping[str, Domain] = field(default_factory=dict)
     traits: tuple[str, ...] = ()
     nan_policy: str = "skip_unstored"
     rtol: float = 0.0
@@ -181,10 +183,9 @@ class Subject:
         if self.operator is None:
             return dtype.kind in "fc" or dtype == np.int64
         known = {letter: _LENGTHS for letter in self.axes.letters}
-        names = [self.input_name(slot) for slot in range(len(self.axes.inputs))]
         specs = [
-            Spec(shape_of(group, known), self.domain_dtype(name) or dtype)
-            for name, group in zip(names, self.axes.inputs, strict=True)
+            Spec(shape_of(group, known), self.dtype_of(slot, dtype, known))
+            for slot, group in enumerate(self.axes.inputs)
         ]
         try:
             self.operator.describe(*specs, **self.completed(self.params[0]))
@@ -194,15 +195,18 @@ class Subject:
             return True
         return True
 
-    def domain_dtype(self, name: str) -> np.dtype | None:
-        """The dtype of an input whose domain tells it."""
-        values = self.domain.get(name)
-        if inspect.isfunction(values):
-            values = resolve({"": values}, {letter: _LENGTHS for letter in self.axes.letters})[""]
-        if values is None:
-            return None
-        found = np.asarray(values.values() if hasattr(values, "arrays") else list(values)).dtype
-        return found
+    def dtype_of(self, slot: int, dtype: np.dtype, lengths: Mapping[str, int]) -> np.dtype:
+        """The dtype of the input at `slot` where the free ones have `dtype`."""
+        domain = self.domain.get(self.input_name(slot))
+        if domain is None:
+            return dtype
+        known = domain.dtype(lengths)
+        # A domain of real numbers is one of floating numbers of any width.
+        return dtype if known.kind == dtype.kind == "f" else known
+
+    def name_of(self, sample: Sample) -> str:
+        """The name of the input that `sample` is for."""
+        return sample.name if sample.name in self.inputs else self.inputs[-1]
 
     def call(self, inputs: Sequence[Any], params: Mapping[str, Any], stype: Any = None) -> Any:
         """The results, as a tuple, and the fallbacks on the way."""
@@ -245,7 +249,3 @@ def _positional(function: Callable[..., Any]) -> list[str]:
 def _letters(count: int) -> tuple[str, ...]:
     return tuple(f"x{n}" for n in range(count))
 
-
-def is_number(x: Any) -> bool:
-    """Whether `x` stands in a slot as a number."""
-    return isinstance(x, NUMBERS)

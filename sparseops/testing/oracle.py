@@ -1,0 +1,135 @@
+"""What results ought to be: a reference on NumPy arrays, or the operator's own dense kernel."""
+
+from typing import Any
+
+import numpy as np
+
+from sparseops.signature import SCALAR
+from sparseops.testing.case import Case
+from sparseops.testing.dense import densify
+from sparseops.testing.limits import Overdue, within
+from sparseops.testing.sample import Sample
+from sparseops.testing.subject import Subject
+
+REFERENCE, DENSE, NOTHING = "reference", "dense kernel", "nothing"
+_SMALL = 2.0**-10
+
+
+class Oracle:
+    """Where expected results come from.
+
+    Attributes
+    ----------
+    kind : str
+        "reference", "dense kernel", or "nothing" where only relations between results are checked.
+    complaints : list of (str, Case)
+        What the reference did wrong, and for which calls.
+    """
+
+    def __init__(self, subject: Subject, seconds: float = 3.0):
+        self.subject = subject
+        self.seconds = seconds
+        self.complaints: list[tuple[str, Case]] = []
+        self.kind = self._kind()
+
+    def _kind(self) -> str:
+        operator = self.subject.operator
+        if self.subject.reference is not None:
+            return REFERENCE
+        if operator is None:
+            return NOTHING if self.subject.dialect == "scipy" else DENSE
+        dense = ("dense",) * (len(operator.inputs) + len(operator.outputs))
+        tables = [rule.signature for rule in operator.kernels]
+        known = any(s is None or s.inputs + s.outputs == dense for s in tables)
+        return DENSE if known else NOTHING
+
+    def expected(self, case: Case) -> tuple[np.ndarray, ...] | None:
+        """The right results for `case`; None where nothing says what they are."""
+        if self.kind == REFERENCE:
+            return self._from_reference(case)
+        return self._from_kernel(case) if self.kind == DENSE else None
+
+    def refuses(self, case: Case) -> bool:
+        """Whether the reference, too, raises for `case`, or there is none to ask."""
+        if self.kind != REFERENCE:
+            return True
+        try:
+            with within(self.seconds):
+                self.subject.expected(case)
+        except (Exception, Overdue):
+            return True
+        return False
+
+    def excused(
+        self, case: Case, number: int, found: np.ndarray, wanted: np.ndarray
+    ) -> np.ndarray | None:
+        """The places of result `number` that are NaN only because zeros that are not stored count.
+
+        There the policy "skip_unstored" allows any finite value. Such a NaN is gone if the zeros
+        that are not stored are replaced by something small.
+        """
+        sparse = [s for s in case.samples if s.sparse and not s.stored.all()]
+        strict = self.subject.nan_policy == "ieee" or self.kind == NOTHING
+        if strict or not sparse or wanted.dtype.kind not in "fc" or not np.isnan(wanted).any():
+            return None
+        if found.shape != wanted.shape:
+            return None
+        same_shape = [s for s in sparse if s.shape == wanted.shape]
+        alone = np.zeros(wanted.shape, bool)
+        for sample in same_shape:
+            alone |= ~sample.stored
+        try:
+            infinite = case.with_samples(_infinite)
+            before = self.expected(infinite)[number]
+            after = self.expected(infinite.with_samples(_without_holes))[number]
+        except Exception:
+            return None
+        gone = np.isnan(before) & ~np.isnan(after)
+        return np.isnan(wanted) & np.isfinite(found) & (gone | (alone & (found == 0)))
+
+    def _from_reference(self, case: Case) -> tuple[np.ndarray, ...] | None:
+        try:
+            with within(self.seconds):
+                return self.subject.expected(case)
+        except Overdue:
+            self._complain(f"it was not done after {self.seconds:g} seconds", case)
+        except Exception as error:
+            self._complain(f"it raised {describe(error)}", case)
+        return None
+
+    def _from_kernel(self, case: Case) -> tuple[np.ndarray, ...] | None:
+        inputs = [s.having(stype=_dense(s), stored=None, hazards=()).array() for s in case.samples]
+        try:
+            with within(self.seconds):
+                results, _ = self.subject.call(inputs, case.resolved())
+        except (Exception, Overdue):
+            return None
+        return tuple(map(densify, results))
+
+    def _complain(self, message: str, case: Case) -> None:
+        self.complaints.append((message, case))
+
+
+def describe(error: BaseException) -> str:
+    """An exception in one line."""
+    text = str(error).strip().partition("\n")[0]
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
+def _dense(sample: Sample) -> str:
+    return SCALAR if sample.stype == SCALAR else "dense"
+
+
+def _infinite(sample: Sample) -> Sample:
+    """NaN as infinity, of which a product with zero tells whether that zero counts."""
+    if sample.dtype.kind not in "fc" or not np.isnan(sample.values).any():
+        return sample
+    values = np.where(np.isnan(sample.values), np.inf, sample.values).astype(sample.dtype)
+    return sample.having(values=values, hazards=())
+
+
+def _without_holes(sample: Sample) -> Sample:
+    if not sample.sparse or sample.stored.all():
+        return sample
+    small: Any = _SMALL if sample.dtype.kind in "fc" else 1
+    return sample.having(values=np.where(sample.stored, sample.values, small).astype(sample.dtype))
