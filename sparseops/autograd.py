@@ -190,12 +190,16 @@ def _added(earlier: list[NDArray], results: list[NDArray]) -> list[NDArray]:
 def _listed(found: Any, name: str, count: int | None = None) -> list[NDArray]:
     arrays = [found] if type(found) is NDArray else found
     if not isinstance(arrays, (list, tuple)):
-        raise GradientError(f"{name} is {type(found).__name__}; it is an NDArray or a list of them")
+        raise GradientError(
+            f"{name} is {type(found).__name__}; it must be an NDArray or a list of them"
+        )
     for x in arrays:
         if type(x) is not NDArray:
-            raise GradientError(f"{name} has a {type(x).__name__}; it is a list of NDArrays")
+            raise GradientError(f"{name} has a {type(x).__name__}; it must hold NDArrays")
         if x.form.spec.dtype.kind not in "fc":
-            raise GradientError(f"{name}: {x.spec} has no gradient; floating and complex arrays do")
+            raise GradientError(
+                f"{name}: {x.spec} has no gradient; floating and complex arrays do: x.astype(float)"
+            )
     if count is not None and len(arrays) != count:
         raise GradientError(f"{name} has {len(arrays)} arrays; w has {count}")
     return list(arrays)
@@ -258,6 +262,11 @@ def value_and_grad(function: Callable[..., NDArray], argnums: int | Sequence[int
     def with_gradient(*args: Any, **params: Any) -> tuple[NDArray, Any]:
         values = list(args)
         numbers = [argnums] if isinstance(argnums, int) else list(argnums)
+        for number in numbers:
+            if not isinstance(number, int) or not -len(values) <= number < len(values):
+                raise GradientError(
+                    f"argnums has {number!r}; the function got {len(values)} arguments by position"
+                )
         for number in numbers:
             # Another name for the value, so that the same array in another argument is a constant.
             x = asarray(values[number])

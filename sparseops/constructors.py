@@ -80,7 +80,8 @@ def csr_array(obj: Any, shape: Any = None, *, dtype: Any = None, backend: Any = 
     ----------
     obj : (data, indices, indptr), (data, (row, col)), or whatever `array` takes
         Structure and values. Unsorted columns are sorted and entries that stand twice are added.
-        Memory is shared where nothing has to change.
+        The memory of values is shared where nothing has to change; index arrays are copied unless
+        they are read-only.
     shape : (int, int), optional
         By default what the structure needs.
     dtype : dtype-like, optional
@@ -115,6 +116,8 @@ def csr_array(obj: Any, shape: Any = None, *, dtype: Any = None, backend: Any = 
         storage = CSR(as_values(data, found, dtype), indices, indptr, shape)
         storage.validate_parts()
         return wrap(storage.canonicalize(found.xp), found)
+    if isinstance(obj, tuple) and all(isinstance(n, int) for n in obj) and len(obj) == 2:
+        raise ShapeError(f"{obj} is a shape; so.zeros({obj}, stype='csr') is the empty matrix")
     if isinstance(obj, tuple) and len(obj) == 2 and isinstance(obj[1], (tuple, list)):
         return _from_coordinates(*obj, shape, found, dtype)
     return _converted(obj, "csr", shape, dtype, backend)
@@ -129,7 +132,8 @@ def row_sparse_array(
     ----------
     obj : (data, indices), or whatever `array` takes
         Whole rows and their numbers. Rows out of order are sorted, and rows that stand twice are
-        added. Memory is shared where nothing has to change.
+        added. The memory of values is shared where nothing has to change; indices are copied
+        unless they are read-only.
     shape : tuple of int, optional
         By default as many rows as the largest index needs.
     dtype : dtype-like, optional

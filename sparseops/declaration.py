@@ -4,9 +4,10 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from sparseops.arguments import name_of
 from sparseops.errors import StorageError
 from sparseops.plan import Plan
-from sparseops.signature import NUMBERS, Known, Rule, Signature, Where, name_of, table
+from sparseops.signature import NUMBERS, Known, Rule, Signature, Where, table
 from sparseops.slots import Slots
 
 _PACKAGE = __name__.partition(".")[0] + "."

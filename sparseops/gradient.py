@@ -188,7 +188,8 @@ def _apply(
                 g = arrived[at]
                 if g is None or g.storage.stype != choice.heads[at]:
                     g = _bring(call, at, choice.heads[at], g, brought)
-                values[name] = g
+                # An alias: what a rule writes into it must reach no other rule, nor the caller.
+                values[name] = g.alias()
             elif kind == _INPUT:
                 values[name] = _saved(call, at, choice.stypes[at])
             elif kind == _OUTPUT:
@@ -226,14 +227,14 @@ def _saved(call: Call, slot: int, stype: str) -> Any:
     if stype == "dense" and found.storage.aux:
         name = call.plan.operator.slot_name(slot)
         return _to_dense(found, call, f"{name} is sparse, and the rule takes it dense")
-    return found
+    return found.alias()
 
 
 def _saved_output(call: Call, position: int) -> NDArray:
     found = call.outputs[position]
     if found.version:
         _refuse_saved(call, call.plan.operator.outputs[position], found)
-    return found
+    return found.alias()
 
 
 def _refuse_saved(call: Call, name: str, found: NDArray) -> NoReturn:

@@ -134,5 +134,5 @@ def _infer(
             slots.setdefault(id(x), []).append(slot)
     same = [shared for shared in slots.values() if len(shared) > 1]
     if complete_parameters:
-        params = complete(operator.__name__, operator.defaults, params)
+        params = complete(operator, params)
     return operator.choose((*known, *declared), params, numbers=inputs, same=same)[1]

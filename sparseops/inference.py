@@ -42,7 +42,7 @@ class Inference(Declaration):
         for x in specs:
             if not isinstance(x, NUMBERS) and not hasattr(x, "stype"):
                 raise TypeError(f"infer() takes Specs and numbers, not {type(x).__name__}")
-        values = complete(self.__name__, self.defaults, params)
+        values = complete(self, params)
         try:
             known = self.known(specs, outputs)
             _, filled = self.choose(known, values, numbers=specs, backend=get_backend().name)
@@ -109,10 +109,15 @@ class Inference(Declaration):
         if found is None:
             names = [self.slot_name(slot) for slot in range(count)] + list(self.outputs)
             have = ", ".join(f"{n}: {s}" for n, s in zip(names, known, strict=True))
+            misfit = self._first_misfit(known, rules, count)
+            hint = ""
+            if misfit in names[:count] and known[names.index(misfit)] == SCALAR:
+                hint = f"{misfit} is a number, and an array is needed, such as [{misfit}]; "
             raise StorageError(
-                f"no signature of {self.__name__} fits ({have}); declared:\n{table(self.kernels)}",
+                f"no signature of {self.__name__} fits ({have}); {hint}declared:\n"
+                f"{table(self.kernels)}",
                 operator=self.__name__,
-                slot=self._first_misfit(known, rules, count),
+                slot=misfit,
                 declared=known,
                 available=tuple(str(rule) for rule in self.kernels),
             )
@@ -151,7 +156,8 @@ class Inference(Declaration):
             [described] if len(self.outputs) == 1 and not isinstance(described, list) else described
         )
         well_formed = isinstance(pairs, (list, tuple)) and all(
-            isinstance(pair, (tuple, list)) and len(pair) == 2 for pair in pairs
+            isinstance(pair, (tuple, list)) and len(pair) == 2 and not isinstance(pair[1], int)
+            for pair in pairs
         )
         if not well_formed or len(pairs) != len(self.outputs):
             raise ShapeError(

@@ -11,13 +11,22 @@ from sparseops.backend import Backend
 from sparseops.errors import BackendError, DTypeError, FormatError, ShapeError, StorageError
 from sparseops.ndarray import NDArray
 from sparseops.spec import as_dtype, as_shape, type_names
-from sparseops.storage import index_dtype
+from sparseops.storage import Storage, index_dtype
 
 
 def as_values(obj: Any, backend: Backend, dtype: Any) -> Any:
     """`obj` as a view of an array of the backend, with a dtype that arrays can have."""
     if isinstance(obj, NDArray):
         raise StorageError("data is an NDArray; give its .data, or the array itself to so.array")
+    if isinstance(obj, Storage):
+        raise StorageError(
+            f"a {type(obj).__name__} storage is what kernels compute with; operators take arrays: "
+            "use its .data, .indices and .indptr"
+        )
+    if _has_arrays(obj):
+        raise StorageError(
+            "a list of NDArrays is no array; give arrays one by one, as in so.concat(x, y)"
+        )
     xp = backend.xp
     known = (backend.array_type, np.ndarray, np.generic, list, tuple, Number)
     if not (xp is np or isinstance(obj, known)):
@@ -45,6 +54,13 @@ def as_values(obj: Any, backend: Backend, dtype: Any) -> Any:
         raise DTypeError(f"the values do not fit {wanted}: {error}") from error
 
 
+def _has_arrays(obj: Any) -> bool:
+    """Whether a list has an NDArray at its first level or at the start of a deeper one."""
+    if not isinstance(obj, (list, tuple)) or not obj:
+        return False
+    return any(isinstance(x, NDArray) for x in obj) or (obj[0] is not obj and _has_arrays(obj[0]))
+
+
 def as_indices(backend: Backend, shape: Any, **given: Any) -> list[Any]:
     """Index arrays as they come, where they are int32 or int64, else of the width that fits."""
     found, widths = [], []
@@ -59,7 +75,7 @@ def as_indices(backend: Backend, shape: Any, **given: Any) -> list[Any]:
         if not indices.size and indices.dtype.kind == "f":
             indices = indices.astype(np.int32)
         if indices.dtype.kind not in "iu":
-            raise FormatError(f"{name} has dtype {indices.dtype}; it holds integers", slot=name)
+            raise FormatError(f"{name} has dtype {indices.dtype}; it must hold integers", slot=name)
         if indices.ndim != 1:
             raise FormatError(f"{name} has {indices.ndim} dimensions; it has 1", slot=name)
         if indices.dtype.kind == "u" and indices.size and int(indices.max()) >= 2**63:
@@ -71,7 +87,23 @@ def as_indices(backend: Backend, shape: Any, **given: Any) -> list[Any]:
     lengths = as_shape(shape) if shape is not None and not widths else ()
     widths.append(index_dtype(*lengths, *(max(len(i), _reach(i)) for i in found)))
     width = np.result_type(*widths)
-    return [i.astype(width, copy=False).view() for i in found]
+    return [
+        _own(i.astype(width, copy=False), v) for i, v in zip(found, given.values(), strict=True)
+    ]
+
+
+def _own(indices: Any, given: Any) -> Any:
+    """`indices` as an array that nobody else can write, copied if need be.
+
+    Values may be shared, but kernels trust a structure that was checked, and would read beyond
+    memory if its owner changed it.
+    """
+    if indices is not given and getattr(indices, "base", None) is None:
+        return indices
+    seen = indices
+    while isinstance(seen, np.ndarray) and not seen.flags.writeable:
+        seen = seen.base
+    return indices.view() if seen is None else indices.copy()
 
 
 def _reach(indices: Any) -> int:

@@ -29,14 +29,17 @@ class Key:
         The shape of the array with its new axes, which have length 1.
     new : tuple of int
         Which of the axes are new.
+    gap : int or None
+        The new axis that only keeps arrays apart, and has no part in the result.
     """
 
-    __slots__ = ("items", "new", "shape")
+    __slots__ = ("gap", "items", "new", "shape")
 
     def __init__(self, items: Sequence[Any], shape: Sequence[int], new: Sequence[int] = ()):
         self.items = list(items)
         self.shape = tuple(shape)
         self.new = tuple(new)
+        self.gap: int | None = None
 
     def arrays(self) -> list[Any]:
         """The integers and arrays of integers, all as arrays."""
@@ -81,20 +84,31 @@ def parse(key: Any, x: Any) -> Key:
     missing = x.ndim - sum(map(_width, given))
     if missing < 0:
         raise IndexError(f"too many indices: {x.ndim - missing} for an array of shape {x.shape}")
-    dots = [position for position, item in enumerate(given) if item is Ellipsis]
-    if len(dots) > 1:
-        raise IndexError("a key has only one ...")
-    at = dots[0] if dots else len(given)
     found = Key((), ())
-    for item in (*given[:at], *(slice(None),) * missing, *given[at + 1 :]):
+    for item in _without_dots(given, missing):
         axis = len(found.shape) - len(found.new)
         lengths = x.shape[axis : axis + _width(item)]
+        if item is Ellipsis:
+            found.gap = len(found.shape)
         if not lengths:
             found.new += (len(found.shape),)
             lengths = (1,)
         found.shape += lengths
         found.items += _items(item, lengths, axis)
     return found
+
+
+def _without_dots(given: list[Any], missing: int) -> list[Any]:
+    """The elements of a key, with slices for the `missing` axes that ... stands for."""
+    dots = [position for position, item in enumerate(given) if item is Ellipsis]
+    if len(dots) > 1:
+        raise IndexError("a key has only one ...")
+    at = dots[0] if dots else len(given)
+    before, behind = given[:at], given[at + 1 :]
+    # In NumPy ... keeps arrays apart even if it stands for no axis.
+    if not missing and before and behind and _picks(before[-1]) and _picks(behind[0]):
+        return given
+    return [*before, *(slice(None),) * missing, *behind]
 
 
 def _item(k: Any, x: Any) -> Any:
@@ -120,13 +134,18 @@ def _width(item: Any) -> int:
     return item.ndim if _is_mask(item) else 1
 
 
+def _picks(item: Any) -> bool:
+    """Whether an element of a key is an integer, or an array of integers or bools."""
+    return type(item) is int or hasattr(item, "dtype")
+
+
 def _is_mask(item: Any) -> bool:
     return hasattr(item, "dtype") and item.dtype.kind == "b"
 
 
 def _items(item: Any, lengths: tuple[int, ...], axis: int) -> Iterable[Any]:
     """The items for the axes from `axis` on, which have `lengths`."""
-    if item is None:
+    if item is None or item is Ellipsis:
         return (ALL,)
     if isinstance(item, slice):
         return (part(item, lengths[0]),)
@@ -138,7 +157,8 @@ def _items(item: Any, lengths: tuple[int, ...], axis: int) -> Iterable[Any]:
         # One place of the new axis or none.
         return (np.zeros(int(item.item()), np.int64),)
     for offset, (length, limit) in enumerate(zip(item.shape, lengths, strict=True)):
-        if length != limit:
+        # NumPy takes a mask of no length for any axis.
+        if length not in (0, limit):
             raise IndexError(
                 f"the mask has length {length} along axis {axis + offset}, which has {limit}"
             )
@@ -242,7 +262,8 @@ def numpy_key(
             if item == NUMBER:
                 found.append(int(in_range(xp, ids, length, "index", axis)))
             else:
-                found.append(ids * 0 if nothing else in_range(xp, ids, length, "ids", axis))
+                ids, limit = (ids * 0, 1) if nothing else (ids, length)
+                found.append(in_range(xp, ids, limit, "ids", axis))
     return tuple(found)
 
 

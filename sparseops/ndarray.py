@@ -10,13 +10,17 @@ from typing import Any
 import numpy as np
 
 from sparseops.backend import Backend, get_backend
-from sparseops.errors import BackendError, DTypeError, GradientError, ShapeError, StorageError
+from sparseops.errors import DTypeError, GradientError, ShapeError, StorageError
 from sparseops.form import Form, form_of
 from sparseops.operand import Operand
+from sparseops.picture import html, spy
 from sparseops.preview import preview
+from sparseops.protocols import dlpack_device, to_dlpack, to_numpy
+from sparseops.reading import read
 from sparseops.registry import operators
 from sparseops.spec import Spec
 from sparseops.storage import Dense, Storage
+from sparseops.writing import write
 
 #: The tapes that record in this thread or task, outermost first.
 tapes: ContextVar[tuple] = ContextVar("tapes", default=())
@@ -187,6 +191,13 @@ class NDArray(Operand):
     def __repr__(self) -> str:
         return preview(self.storage, self.backend.asnumpy)
 
+    def _repr_html_(self) -> str:
+        return html(self)
+
+    def spy(self, ax: Any = None, **options: Any) -> Any:
+        """A picture of where values are stored, drawn by Matplotlib; see `picture.spy`."""
+        return spy(self, ax, **options)
+
     def __len__(self) -> int:
         if not self.shape:
             raise TypeError("an array of shape () has no length")
@@ -213,52 +224,32 @@ class NDArray(Operand):
             raise ShapeError(f"{what} needs one value; shape {self.shape} has {self.size}")
         return self.asnumpy().reshape(())
 
+    @property
+    def recorded(self) -> bool:
+        """Whether a tape records what is done with the array."""
+        return bool(tapes.get())
+
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
-        if self.stype != "dense":
-            raise StorageError(
-                f"NumPy would make {self.spec} dense; write x.asnumpy() to do so yourself"
-            )
-        if tapes.get():
-            raise GradientError(
-                "NumPy would take values off the tape that records; write x.asnumpy() if no "
-                "gradient is to flow, or use a sparseops operator"
-            )
-        if self.backend.xp is not np:
-            raise BackendError("NumPy cannot read cupyx arrays; write x.asnumpy()")
-        return np.array(_view(self.storage.data), dtype, copy=copy)
+        return to_numpy(self, dtype, copy)
+
+    def __dlpack__(self, **options: Any) -> Any:
+        return to_dlpack(self, **options)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return dlpack_device(self)
+
+    def __format__(self, spec: str) -> str:
+        return format(self._one("a format").item(), spec) if spec else str(self)
 
     def __getitem__(self, key: Any) -> "NDArray":
-        if key is Ellipsis:
-            return self
-        if isinstance(key, slice):
-            start, stop, step = key.indices(len(self))
-            return operators["slice_rows"](self, start=start, stop=stop, step=step)
-        if hasattr(key, "__index__") and not isinstance(key, (bool, np.bool_, np.ndarray)):
-            return operators["row"](self, index=key.__index__())
-        if isinstance(key, (list, np.ndarray, NDArray)):
-            return operators["take"](self, key)
-        raise NotImplementedError(
-            f"x[{key!r}]: rows are read by an integer, a slice or integer ids"
-        )
+        return read(self, key)
 
     def __iter__(self) -> Iterator["NDArray"]:
-        return (self[row] for row in range(len(self)))
+        row = operators["row"]
+        return (row(self, number) for number in range(len(self)))
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        if self.stype != "dense":
-            full = key is Ellipsis or (isinstance(key, slice) and key == slice(None))
-            if not full:
-                raise NotImplementedError(
-                    f"x[{key!r}] = value would change the structure of {self.spec}; x[...] = value "
-                    "replaces all of it"
-                )
-            found = operators["cast_storage"](value, stype=self.stype)
-            self.assign(operators["cast"](found, dtype=self.dtype).storage)
-            return
-        if isinstance(value, NDArray):
-            value = value.tostype("dense").storage.data
-        with self.writing() as data:
-            data[key] = value
+        write(self, key, value)
 
     def assign(self, storage: Storage) -> None:
         """Replace the values by `storage`, of the same spec, and count up `version`."""

@@ -66,7 +66,8 @@ def call_function(
     """What another function of NumPy gives: the answer of the operator that serves it."""
     if not all(issubclass(found, (kind, np.ndarray)) for found in types):
         return NotImplemented
-    name = f"{function.__module__.removeprefix('numpy').lstrip('.')}.{function.__name__}".lstrip(".")
+    module = function.__module__.removeprefix("numpy")
+    name = f"{module}.{function.__name__}".lstrip(".")
     served, adapter = _SERVED.get(function, (None, None))
     if adapter is None or (served and _built_in(served) is None):
         _refuse(name)
@@ -208,4 +209,4 @@ def _isrealobj(x):
 
 @_serves(np.result_type)
 def _result_type(*arrays_and_dtypes):
-    return np.result_type(*(getattr(x, "dtype", x) for x in arrays_and_dtypes))
+    return np.result_type(*(x.dtype if hasattr(x, "stype") else x for x in arrays_and_dtypes))

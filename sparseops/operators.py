@@ -6,7 +6,7 @@ from typing import Any
 
 from sparseops.autograd import record
 from sparseops.backend import Backend, get_backend
-from sparseops.constructors import asarray
+from sparseops.constructors import array, asarray
 from sparseops.errors import BackendError, StorageError
 from sparseops.inference import Inference
 from sparseops.ndarray import NDArray, tapes
@@ -49,7 +49,7 @@ class Operator(Inference):
             key.append(get_backend())
         values = None
         if params:
-            values = complete(self.__name__, self.defaults, params)
+            values = complete(self, params)
             key.append(frozen(values))
         if numbers and self._conditions:
             key.append(self._conditions_met(args, values or self.defaults))
@@ -112,7 +112,7 @@ class Operator(Inference):
 
     def _make_plan(self, args: Sequence[Any], stype: Any, params: dict[str, Any]) -> Plan:
         self.check_count(args)
-        values = complete(self.__name__, self.defaults, params)
+        values = complete(self, params)
         backend = self._backend(args)
         inputs = [x.spec if type(x) is NDArray else x for x in args]
         try:
@@ -142,7 +142,9 @@ class Operator(Inference):
         backend = self._backend(args)
         # Numbers alone make arrays of shape (); beside arrays they stay numbers.
         kept = (NDArray,) if all(isinstance(x, NUMBERS) for x in args) else (NDArray, *NUMBERS)
-        given = [x if isinstance(x, kept) else asarray(x, backend=backend) for x in args]
+        # A tape must not see what somebody later writes into a constant.
+        convert = array if tapes.get() else asarray
+        given = [x if isinstance(x, kept) else convert(x, backend=backend) for x in args]
         return self(*given, stype=stype, **params)
 
     def _backend(self, args: Sequence[Any]) -> Backend:

@@ -7,18 +7,23 @@ from typing import Any
 import numpy as np
 
 from sparseops.ndarray import NDArray
+from sparseops.slots import Slots
 
 REQUIRED = inspect.Parameter.empty
 
 
-def complete(operator: str, defaults: Mapping[str, Any], params: Mapping[str, Any]) -> dict:
-    """The parameters of a call of `operator`: `params`, checked, over `defaults`."""
-    values = dict(defaults)
+def complete(slots: Slots, params: Mapping[str, Any]) -> dict[str, Any]:
+    """The parameters of a call of an operator with `slots`: `params`, checked, over defaults."""
+    operator, values = slots.__name__, dict(slots.defaults)
     for name, value in params.items():
-        if name not in values:
+        if name in slots.inputs:
             raise TypeError(
-                f"{operator}() has no parameter {name!r}; it has {', '.join((*defaults, 'stype'))}"
+                f"{operator}() got {name!r} by name; arrays go by position, as in "
+                f"{operator}({', '.join(slots.starred_inputs())})"
             )
+        if name not in values:
+            known = ", ".join((*slots.defaults, "stype"))
+            raise TypeError(f"{operator}() has no parameter {name!r}; it has {known}")
         values[name] = _plain(operator, name, value)
     missing = [f"{name}=" for name, value in values.items() if value is REQUIRED]
     if missing:

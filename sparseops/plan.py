@@ -115,7 +115,7 @@ class Plan:
     def _reason(self, named: Known) -> str:
         """Why the call is a fallback; empty where it is none."""
         count, operator = len(self.inputs), self.operator
-        names = [operator.slot_name(slot) for slot in range(count)] + list(operator.outputs)
+        names = [operator.slot_label(slot) for slot in range(count)] + list(operator.outputs)
         brought = [
             f"{name} is {have}"
             for name, have, takes in zip(names, self.filled, named, strict=True)

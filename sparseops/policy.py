@@ -122,7 +122,7 @@ def report(
     if policy.limit is not None and bytes_dense > policy.limit:
         raise DensifyError(
             f"{record}, above the limit of {format_bytes(policy.limit)}; keep the arrays sparse, "
-            "or raise it: so.fallback('warn', limit='8 GiB')",
+            f"or raise it: so.fallback('warn', limit='{-(-bytes_dense // 2**30)} GiB')",
             operator=operator,
             declared=stypes,
         )

@@ -13,6 +13,7 @@ from sparseops.registry import operators
 _ASKING = {
     f"__{name}__" for name in ("matmul", "mul", "truediv", "eq", "ne", "lt", "le", "gt", "ge")
 }
+_NUMBERS = (int, float, complex, np.number, np.bool_)
 _SYMBOLS = {
     "add": "+",
     "subtract": "-",
@@ -22,7 +23,19 @@ _SYMBOLS = {
     "mod": "%",
     "floor_divide": "//",
     "dot": "@",
+    "bitwise_and": "&",
+    "bitwise_or": "|",
+    "bitwise_xor": "^",
 }
+
+
+def contains(x: Any, value: Any) -> bool:
+    """Whether a value of `x`, stored or not, is `value`; O(values stored) for a number."""
+    if not hasattr(x, "assign"):
+        raise TypeError("what is traced has no values yet, so nothing is in it")
+    if isinstance(value, _NUMBERS):
+        return bool((x.data == value).any()) or (value == 0 and x.nnz < x.size)
+    return bool(getattr(x == value, "data", np.False_).any())
 
 
 def in_place(name: str, x: Any, other: Any) -> Any:
@@ -81,12 +94,13 @@ def _is_known(x: Any) -> bool:
 
 
 def _check_kept(found: Any, target: Any, written: str, instead: str) -> None:
-    have = f"{written} gives {found.dtype}{list(found.shape)} {found.stype}, and x is {target.spec}"
+    have = f"{written} gives {getattr(found, 'spec', found)}, and x is {target.spec}"
     if found.shape != target.shape:
         raise ShapeError(f"{have}{instead}", declared=target.shape, available=found.shape)
     if found.stype != target.stype:
         raise StorageError(f"{have}{instead}", declared=target.stype, available=found.stype)
     if not np.can_cast(found.dtype, target.dtype, "same_kind"):
+        have = f"{have}: {found.dtype} values are not put into {target.dtype} unasked"
         raise DTypeError(f"{have}{instead}", declared=target.dtype, available=found.dtype)
 
 
@@ -131,9 +145,7 @@ def dlpack_device(x: Any) -> tuple[int, int]:
 def _check_leaves(x: Any, what: str) -> None:
     """Raise unless the values of `x` may be handed to `what`."""
     if x.stype != "dense":
-        raise StorageError(
-            f"{what} would make {x.spec} dense; write x.asnumpy() to do so yourself"
-        )
+        raise StorageError(f"{what} would make {x.spec} dense; write x.asnumpy() to do so yourself")
     if x.recorded:
         raise GradientError(
             f"{what} would take values off the tape that records; write x.asnumpy() if no "

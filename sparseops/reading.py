@@ -21,7 +21,16 @@ def read(x: Any, key: Any) -> Any:
         return operators["row"](x, key)
     if key is Ellipsis:
         return x
-    return _READ[x.stype](x, parse(key, x))
+    found = parse(key, x)
+    picked = _READ[x.stype](x, found)
+    return picked if found.gap is None else _without_gap(picked, found)
+
+
+def _without_gap(picked: Any, key: Key) -> Any:
+    """What `key` picked without the axis that kept its arrays apart, and so in front."""
+    kept = list(map(is_plain, key.items))
+    axis = picked.ndim - sum(kept[key.gap :])
+    return operators["reshape"](picked, shape=picked.shape[:axis] + picked.shape[axis + 1 :])
 
 
 def _read_dense(x: Any, key: Key) -> Any:

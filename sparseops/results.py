@@ -96,7 +96,10 @@ def _refuse(plan: Plan, storage: Any, form: Form, name: str | None) -> NoReturn:
     promise = f"kernel {plan.rule.name} declares {name}: {spec}"
     parts = {"operator": operator.__name__, "slot": name, "declared": spec}
     if not isinstance(storage, Storage):
-        raise StorageError(f"{promise}, but returned {type(storage).__name__}", **parts)
+        kind = type(storage).__name__
+        ways = {"ndarray": "so.Dense(values)", "NDArray": "its .storage"}
+        way = "backend.csr(matrix)" if hasattr(storage, "tocsr") else ways.get(kind, "a storage")
+        raise StorageError(f"{promise}, but returned {kind}; return {way}", **parts)
     if not hasattr(storage.data, "dtype"):
         raise StorageError(f"{promise}, but its data is {type(storage.data).__name__}", **parts)
     lengths = ",".join(map(str, storage.shape))

@@ -4,7 +4,6 @@ A signature such as ``"csr, dense -> dense"`` says in which storage a kernel tak
 gives its results. The choice among an operator's signatures *is* storage inference.
 """
 
-import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -12,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from sparseops.arguments import arguments_of, name_of
 from sparseops.errors import StorageError
 from sparseops.spec import STORAGES, UNDEFINED
 
@@ -115,7 +115,7 @@ class Where:
         if callable(condition):
             self.values = None
             self.predicate = condition
-            self.names = tuple(inspect.signature(condition).parameters)
+            self.names = arguments_of(condition).names
             self.text = getattr(condition, "__doc__", None) or f"condition on {_join(self.names)}"
         elif not isinstance(condition, Mapping):
             raise StorageError(
@@ -197,11 +197,6 @@ class Rule:
         if self.where:
             text += f"    where {self.where.text}"
         return text + (f"    on {self.backend}" if self.backend else "")
-
-
-def name_of(function: Callable[..., Any]) -> str:
-    """The name of a function, or of the type of what is called like one."""
-    return getattr(function, "__name__", type(function).__name__)
 
 
 def choose(

@@ -6,8 +6,9 @@ from functools import update_wrapper
 from inspect import Parameter
 from typing import Any
 
+from sparseops.arguments import arguments_of, name_of
 from sparseops.ndarray import NDArray
-from sparseops.signature import NUMBERS, name_of
+from sparseops.signature import NUMBERS
 
 _RESERVED = ("g", "state", "backend", "stype", "outputs", "self")
 _POSITIONAL = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
@@ -76,45 +77,37 @@ class Slots:
 
     def kernel_wants(self, function: Callable) -> tuple[str, ...]:
         """The parameters that a kernel names; TypeError if it cannot be called as one."""
-        parameters = inspect.signature(function).parameters.values()
-        positional = [p for p in parameters if p.kind in _POSITIONAL]
-        star = any(p.kind is Parameter.VAR_POSITIONAL for p in parameters)
-        expected = 1 + len(self.inputs)
-        if (
-            (len(positional) > expected)
-            if star
-            else (len(positional) != expected or self.variadic is not None)
-        ):
+        found, expected = arguments_of(function), 1 + len(self.inputs)
+        count = len(found.positional)
+        fits = count <= expected if found.star else count == expected and self.variadic is None
+        if not fits:
             raise TypeError(
-                f"kernel {name_of(function)} takes {len(positional)} positional arguments; it is "
-                f"called as kernel(backend, {', '.join(self.starred_inputs())})"
+                f"kernel {name_of(function)} takes {count} positional arguments; it is called as "
+                f"kernel(backend, {', '.join(self.starred_inputs())})"
             )
-        allowed = (*self.defaults, "state")
-        if any(p.kind is Parameter.VAR_KEYWORD for p in parameters):
+        if found.double_star:
             return tuple(self.defaults)
-        wants = tuple(p.name for p in parameters if p.kind is Parameter.KEYWORD_ONLY)
-        self._check_names(function, wants, allowed)
-        return wants
+        self._check_names(function, found.keyword_only, (*self.defaults, "state"))
+        return found.keyword_only
 
     def rule_wants(self, function: Callable) -> tuple[str, ...]:
         """What a gradient rule names; TypeError if it is not there to be had."""
-        parameters = inspect.signature(function).parameters.values()
-        if any(p.kind in (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD) for p in parameters):
+        found = arguments_of(function)
+        if found.star or found.double_star:
             raise TypeError(
                 f"gradient rule {name_of(function)} takes *args; it names what it needs, since "
                 "only that is kept"
             )
-        wants = tuple(p.name for p in parameters)
         specs = tuple(f"{name}_spec" for name in self.inputs)
         allowed = (*self.head_names, *self.inputs, *self.outputs, *self.defaults, "state", *specs)
-        self._check_names(function, wants, allowed)
-        for name in wants:
+        self._check_names(function, found.names, allowed)
+        for name in found.names:
             if name in self.mutates:
                 raise TypeError(
                     f"{name_of(function)} names {name!r}, whose old value is gone after the call; "
                     "let the kernel put what the gradient needs into `state`"
                 )
-        return wants
+        return found.names
 
     def _check_names(self, function: Callable, wants: Sequence[str], allowed: Sequence[str]):
         for name in wants:
@@ -127,6 +120,13 @@ class Slots:
     def slot_name(self, slot: int) -> str:
         """The name of the input at `slot`."""
         return self.inputs[min(slot, len(self.inputs) - 1)] if self.variadic else self.inputs[slot]
+
+    def slot_label(self, slot: int) -> str:
+        """The name of the input at `slot`, with its number if it is one of ``*arrays``."""
+        first = len(self.inputs) - 1
+        if self.variadic and slot >= first:
+            return f"{self.variadic}[{slot - first}]"
+        return self.inputs[slot]
 
     def named_inputs(self, slots: range) -> Iterator[tuple[str, list[int]]]:
         """Each input's name with its slots."""

@@ -284,3 +284,30 @@ def test_grad_within_a_tape_is_recorded_by_it(squared, summed):
 def test_a_function_that_gives_no_array_has_no_gradient():
     with pytest.raises(so.GradientError, match="float"):
         so.grad(lambda x: 3.0)(FLOATS)
+
+
+def test_what_a_rule_writes_reaches_nobody_else():
+    op = so.operator(describing("ab", name="spoiling"))
+    op.forward("dense, dense -> dense")(lambda backend, a, b: so.Dense(a.data + b.data))
+
+    @op.backward("a", "dense, dense -> dense")
+    def by_a(g, a):
+        g[...] = 0
+        a[...] = 0
+        return g
+
+    op.backward("b", "dense, dense -> dense")(lambda g: g)
+    a, b, head = so.array(FLOATS), so.array(FLOATS), so.array(ONES)
+    with so.Tape() as tape:
+        y = op(a, b)
+    _, g = tape.gradient(y, [a, b], output_gradients=head)
+    for x, expected in ((g, ONES), (head, ONES), (a, FLOATS)):
+        np.testing.assert_array_equal(densify(x), expected)
+
+
+def test_what_is_written_into_a_constant_reaches_no_tape(squared):
+    w, constant = so.array(ONES), np.array(FLOATS)
+    with so.Tape() as tape:
+        y = so.multiply(w, constant)
+    constant[...] = 100
+    np.testing.assert_array_equal(densify(tape.gradient(y, w, output_gradients=ONES)), FLOATS)

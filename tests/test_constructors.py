@@ -206,7 +206,7 @@ FAULTS = {
     "lengths": (([1, 2], ([0], [0])), (2, 2), r"data has shape \(2,\) and row \(1,\)"),
     "lengths of places": (([1], ([0], [0, 1])), (2, 2), r"data has shape \(1,\) and col \(2,\)"),
     "three places": (([1], ([0], [0], [0])), (2, 2), "3 index arrays"),
-    "floating": (([1], [0.0], [0, 1]), (1, 2), "indices has dtype float64; it holds integers"),
+    "floating": (([1], [0.0], [0, 1]), (1, 2), "indices has dtype float64; it must hold integers"),
     "boolean": (([1], ([True], [0])), (1, 2), "row has dtype bool"),
     "text": (([1], (["0"], [0])), (1, 2), "row has dtype <U1"),
     "objects": (([1], [None], [0, 1]), (1, 2), "indices has dtype object"),

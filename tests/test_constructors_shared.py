@@ -28,10 +28,28 @@ CASES = [*STORAGES, "scipy"]
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_canonical_parts_are_shared_and_nothing_is_copied(case):
-    x, parts = given()[case]
-    views = [x.data, *x.aux.values()]
-    assert all(np.shares_memory(a, b) for a, b in zip(views, parts, strict=True))
+def test_values_are_shared_and_a_structure_that_others_can_write_is_not(case):
+    x, (values, *structure) = given()[case]
+    assert np.shares_memory(x.data, values)
+    assert not any(np.shares_memory(a, b) for a in x.aux.values() for b in structure)
+
+
+def test_a_structure_that_nobody_can_write_is_shared():
+    parts = np.array([1.0, 2.0]), np.array([1, 0], i4), np.array([0, 1, 2], i4)
+    for part in parts:
+        part.setflags(write=False)
+    x = so.csr_array(parts, (2, 2))
+    assert np.shares_memory(x.indices, parts[1]) and np.shares_memory(x.indptr, parts[2])
+    again = so.csr_array((x.data, x.indices, x.indptr), (2, 2))
+    assert np.shares_memory(again.indices, x.indices)
+
+
+def test_what_scipy_does_in_place_leaves_the_structure_alone():
+    matrix = sp.csr_array(np.eye(3))
+    x = so.csr_array(matrix)
+    matrix.indices[:] = 10**9
+    matrix.indptr[:] = 10**9
+    assert so.dot(x, np.ones(3)).asnumpy().tolist() == [1, 1, 1]
 
 
 @pytest.mark.parametrize("case", CASES)

@@ -28,7 +28,7 @@ def matrix(shape, density=0.5, dtype=float, seed=0):
 @pytest.mark.parametrize("shape", [(3,), (3, 4), (3, 1), (3, 0), (3, 2, 2)])
 def test_a_row_is_numpys_in_every_storage(shape):
     for index in (0, 1, 2, -1, -3):
-        check_forward("row", [matrix(shape)], lambda x, index: x[index], index=index)
+        check_forward("row", [matrix(shape), index], lambda x, index: x[index])
 
 
 def test_a_row_has_the_storage_that_fits_it():
@@ -50,6 +50,23 @@ def test_a_row_out_of_range_is_an_index_error(index, stype):
         stored(matrix((3, 2)), stype)[index]
 
 
+@pytest.mark.parametrize("index", [1.0, np.nan, True, np.True_, 1j, np.float16(0)])
+def test_the_number_of_a_row_is_an_integer(index):
+    with pytest.raises(IndexError, match="is not an integer"):
+        operators["row"](so.zeros((3, 2)), index)
+
+
+def test_one_plan_serves_all_rows():
+    row = operators["row"]
+    for stype in STORAGES:
+        x = stored(matrix((300, 2)), stype)
+        x[0]
+        known = len(row._plans)
+        assert len(list(x)) == 300
+        assert x[np.int8(5)].shape == (2,)
+        assert len(row._plans) == known
+
+
 @pytest.mark.parametrize("stype", STORAGES)
 def test_iteration_ends_after_the_last_row(stype):
     values = matrix((4, 3))
@@ -60,14 +77,14 @@ def test_iteration_ends_after_the_last_row(stype):
 
 def test_a_number_has_no_rows():
     with pytest.raises(so.ShapeError, match="no rows"):
-        so.array(1.0)[0]
+        operators["row"](so.array(1.0), 0)
 
 
 @pytest.mark.parametrize("index", [0, -1])
 def test_gradients_of_a_row_are_slopes(index):
-    check_gradient("row", [matrix((3, 4))], index=index)
-    check_gradient("row", [matrix((3, 2, 2))], index=index)
-    check_gradient("row", [matrix(3)], index=index)
+    check_gradient("row", [matrix((3, 4)), index])
+    check_gradient("row", [matrix((3, 2, 2)), index])
+    check_gradient("row", [matrix(3), index])
 
 
 # x[a:b:c]
@@ -127,14 +144,14 @@ def test_gradients_of_slices_are_slopes(key):
     check_linear("slice_rows", matrix((5, 2)), start=start, stop=stop, step=step)
 
 
-def check_linear(name, values, **params):
+def check_linear(name, values, *numbers, **params):
     """The gradient by a dense or sparse input of a linear operator is its transpose, masked."""
     op = operators[name]
     for stype in STORAGES:
         x = stored(values, stype, extra=0.3)
         for ask in (None, *STORAGES):
             with so.fallback("allow"), so.Tape() as tape:
-                y = op(x, **params)
+                y = op(x, *numbers, **params)
             head = np.arange(1.0, y.size + 1).reshape(y.shape)
             with so.fallback("allow"):
                 found = tape.gradient(y, x, output_gradients=head, stypes=ask)
@@ -142,28 +159,28 @@ def check_linear(name, values, **params):
             for place in zip(*np.nonzero(densify(mask_of(x))), strict=True):
                 unit = np.zeros(x.shape)
                 unit[place] = 1
-                expected[place] = (head * densify(op(so.array(unit), **params))).sum()
+                expected[place] = (head * densify(op(so.array(unit), *numbers, **params))).sum()
             assert ask is None or found.stype == ask
             np.testing.assert_array_equal(densify(found), expected)
 
 
 @pytest.mark.parametrize("step, start", [(1, 0), (1, 2), (2, 1), (-1, 2), (-3, 6)])
 def test_placed_rows_are_numpys_and_their_gradients_slopes(step, start):
-    def reference(x, start, step, num_rows):
+    def reference(x, start, *, step, num_rows):
         out = np.zeros((num_rows, *x.shape[1:]), x.dtype)
         out[[start + step * i for i in range(len(x))]] = x
         return out
 
-    params = {"start": start, "step": step, "num_rows": 8}
+    params = {"step": step, "num_rows": 8}
     for shape in ((3, 2), (1, 2), (0, 2), (3,), (2, 2, 2)):
-        check_forward("place_rows", [matrix(shape)], reference, **params)
-    check_linear("place_rows", matrix((3, 2)), **params)
+        check_forward("place_rows", [matrix(shape), start], reference, **params)
+    check_linear("place_rows", matrix((3, 2)), start, **params)
 
 
 def test_rows_beyond_the_array_are_refused():
     x = so.zeros((3, 2))
     with pytest.raises(IndexError, match="at 4, but there are 4 rows"):
-        operators["place_rows"](x, start=2, step=1, num_rows=4)
+        operators["place_rows"](x, 2, step=1, num_rows=4)
     with pytest.raises(IndexError, match="row 3, but there are 3 rows"):
         operators["slice_rows"](x, start=0, stop=4, step=1)
 

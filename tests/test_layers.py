@@ -14,11 +14,11 @@ import sparseops
 PACKAGE = Path(__file__).parents[1] / "sparseops"
 PATHS = sorted(path.relative_to(PACKAGE).as_posix() for path in PACKAGE.rglob("*.py"))
 LAYERS = (
-    "errors, spec, coalesce, storage, backend, registry, preview, operand, form, keys, "
-    "reading, writing, ndarray, "
-    "intake, constructors, creation, signature, policy, call, gradient, autograd, plan, "
-    "parameters, results, slots, declaration, inference, operators, graph, report, ops, optim, "
-    "io, testing, bench, demo, cli, __init__"
+    "errors, spec, coalesce, storage, backend, registry, preview, picture, protocols, "
+    "numpy_functions, operand, form, keys, reading, writing, ndarray, intake, constructors, "
+    "creation, arguments, signature, policy, call, gradient, autograd, plan, slots, parameters, "
+    "results, declaration, inference, operators, graph, report, ops, optim, io, "
+    "testing, bench, demo, cli, __init__"
 ).split(", ")
 # Programs written on the public names, as a user's would be; the package never imports them.
 PROGRAMS = {"bench", "demo", "cli"}

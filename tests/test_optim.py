@@ -7,50 +7,11 @@ import warnings
 
 import numpy as np
 import pytest
+from optim_formulas import MAKERS, SETTINGS, SLOTS, formula, zero_state
 from oracle import densify, stored
 
 import sparseops as so
 from sparseops import optim
-
-MAKERS = {
-    "sgd": lambda **common: optim.sgd(0.25, **common),
-    "momentum": lambda **common: optim.momentum(0.25, 0.5, **common),
-    "adagrad": lambda **common: optim.adagrad(0.25, 0.5, **common),
-    "adam": lambda **common: optim.adam(0.25, 0.5, 0.75, 0.125, **common),
-}
-SETTINGS = (
-    {},
-    {"weight_decay": 0.5},
-    {"rescale": 3.0, "clip": 2.0, "weight_decay": 0.125},
-)
-SLOTS = {
-    "sgd": (),
-    "momentum": ("velocity",),
-    "adagrad": ("history",),
-    "adam": ("mean", "variance"),
-}
-
-
-def formula(name, g, state, w, step):
-    """The new weights and state, straight from the formulas."""
-    rate = 0.25
-    if name == "sgd":
-        return w - rate * g, ()
-    if name == "momentum":
-        velocity = 0.5 * state[0] - rate * g
-        return w + velocity, (velocity,)
-    if name == "adagrad":
-        history = state[0] + g**2
-        return w - rate * g / np.sqrt(history + 0.5), (history,)
-    mean = 0.5 * state[0] + 0.5 * g
-    variance = 0.75 * state[1] + 0.25 * g**2
-    corrected = rate * np.sqrt(1 - 0.75**step) / (1 - 0.5**step)
-    return w - corrected * mean / (np.sqrt(variance) + 0.125), (mean, variance)
-
-
-def prepared(g, w, weight_decay=0.0, rescale=1.0, clip=None):
-    g = rescale * g
-    return (g if clip is None else np.clip(g, -clip, clip)) + weight_decay * w
 
 
 def gradients(shape, rng, count=4):
@@ -59,6 +20,10 @@ def gradients(shape, rng, count=4):
         g = rng.integers(-8, 9, shape) / 4
         g[rng.random(len(g)) >= share] = 0
         yield g
+
+
+def label(name):
+    return "momentum" if name == "nesterov" else name
 
 
 def parts(state):
@@ -77,10 +42,10 @@ def test_an_exact_update_is_the_formula_on_the_whole_array(name, stype, settings
     w = rng.integers(-4, 5, (700, 3)) / 2
     param = so.array(w)
     optimizer = MAKERS[name](lazy=False, **settings)
-    state, expected = optimizer.init(param), tuple(np.zeros_like(w) for _ in SLOTS[name])
+    state, expected = optimizer.init(param), zero_state(name, w)
     for step, g in enumerate(gradients(w.shape, rng), 1):
         optimizer.update(as_sparse(g, stype), state, param)
-        w, expected = formula(name, prepared(g, w, **settings), expected, w, step)
+        w, expected = formula(name, g, expected, w, step, **settings)
         np.testing.assert_allclose(densify(param), w, rtol=1e-12, atol=1e-12)
         for slot, value in zip(SLOTS[name], expected, strict=True):
             np.testing.assert_allclose(densify(state[slot]), value, rtol=1e-12, atol=1e-12)
@@ -97,17 +62,18 @@ def test_a_lazy_update_is_the_formula_on_the_rows_of_the_gradient_and_nothing_el
     w = rng.integers(-4, 5, (700, 3)) / 2
     param = so.array(w)
     optimizer = MAKERS[name](**settings)
-    state, expected = optimizer.init(param), tuple(np.zeros_like(w) for _ in SLOTS[name])
+    state, expected = optimizer.init(param), zero_state(name, w)
     for step, g in enumerate(gradients(w.shape, rng), 1):
+        before = densify(param)
         optimizer.update(as_sparse(g, stype), state, param)
         rows = g.any(axis=1)
-        new, moved = formula(name, prepared(g, w, **settings), expected, w, step)
+        new, moved = formula(name, g, expected, w, step, **settings)
         w = np.where(rows[:, None], new, w)
         expected = tuple(
             np.where(rows[:, None], n, o) for n, o in zip(moved, expected, strict=True)
         )
         np.testing.assert_allclose(densify(param), w, rtol=1e-12, atol=1e-12)
-        assert (densify(param)[~rows] == w[~rows]).all()
+        assert (densify(param)[~rows] == before[~rows]).all()
         for slot, value in zip(SLOTS[name], expected, strict=True):
             np.testing.assert_allclose(densify(state[slot]), value, rtol=1e-12, atol=1e-12)
 
@@ -155,6 +121,13 @@ def test_the_numbers_that_mxnet_gives():
     assert one_step(optim.adagrad(1.0, 0.5), 1.0, 2.0, history=1.0) == pytest.approx(
         0.1472, abs=5e-5
     )
+    assert one_step(optim.group_adagrad(1.0, 0.5), 1.0, 2.0, history=1.0) == pytest.approx(
+        0.1472, abs=5e-5
+    )
+    n, z = 2.0, 0.5 + 1.0 - (np.sqrt(2.0) - 1.0) / 0.5
+    assert one_step(optim.ftrl(0.5, 0.25), 1.0, 1.0, n=1.0, z=0.5) == pytest.approx(
+        (0.25 - z) / ((1 + np.sqrt(n)) / 0.5)
+    )
     assert one_step(optim.sgd(1.0, rescale=3.0, clip=0.0), 1.0, 1.0) == 1.0
     assert one_step(optim.momentum(0.5, 0.5), 1.0, 1.0, velocity=1.0) == 1.0
     mean, variance, rate = 0.9 + 0.2, 0.999 + 0.004, 0.5 * np.sqrt(0.001) / 0.1
@@ -180,7 +153,7 @@ def test_an_empty_gradient_changes_nothing_lazily_and_decays_everything_otherwis
         optimizer.update(empty, state, param)
         unchanged = all((densify(state[slot]) == 1).all() for slot in SLOTS[name])
         assert (densify(param) == 1).all() == (optimizer is lazy)
-        assert unchanged == (optimizer is lazy or name == "sgd")
+        assert unchanged == (optimizer is lazy or name in ("sgd", "ftrl"))
         assert state["step"] == 1
 
 
@@ -189,7 +162,7 @@ def test_an_empty_gradient_changes_nothing_lazily_and_decays_everything_otherwis
 def test_parameters_of_every_shape_move_by_the_formula(name, shape):
     rng = np.random.default_rng(7)
     w, g = rng.integers(-4, 5, shape) / 2, rng.integers(-4, 5, shape) / 2
-    zeros = tuple(np.zeros(shape) for _ in SLOTS[name])
+    zeros = zero_state(name, w)
     expected, _ = formula(name, g, zeros, w, 1)
     for stype in ("dense", "row_sparse", "csr")[: 1 + (len(shape) > 0) + (len(shape) == 2)]:
         param, optimizer = so.array(w), MAKERS[name](lazy=False)
@@ -206,7 +179,7 @@ def test_the_dtype_of_the_parameter_stays_and_float16_is_computed_in_float32(nam
     param, optimizer = so.array(w), MAKERS[name]()
     state = optimizer.init(param)
     work = np.float64 if dtype == "float64" else np.float32
-    zeros = tuple(np.zeros((6, 2), work) for _ in SLOTS[name])
+    zeros = zero_state(name, w)
     expected, moved = formula(name, g.astype(work), zeros, w.astype(work), 1)
     optimizer.update(so.array(g), state, param)
     assert param.dtype == dtype
@@ -303,13 +276,15 @@ def test_whoever_shares_the_memory_of_a_parameter_does_not_see_it_move(name):
 @pytest.mark.parametrize("name", MAKERS)
 def test_a_gradient_that_is_the_parameter_or_a_part_of_the_state_is_read_before_it_moves(name):
     w = np.array([[1.0, -2.0], [0.5, 4.0]])
-    zeros = tuple(np.zeros_like(w) for _ in SLOTS[name])
+    zeros = zero_state(name, w)
     param, optimizer = so.array(w), MAKERS[name]()
     optimizer.update(param, optimizer.init(param), param)
     np.testing.assert_allclose(densify(param), formula(name, w, zeros, w, 1)[0], rtol=1e-15)
     for slot in SLOTS[name]:
         param = so.array(w)
         state = optimizer.init(param)
+        if state[slot].shape != w.shape:
+            continue
         state[slot][...] = 2.0
         started = tuple(densify(state[s]) for s in SLOTS[name])
         optimizer.update(state[slot], state, param)
@@ -390,9 +365,9 @@ def test_what_does_not_belong_together_is_refused_before_anything_changes(error,
 @pytest.mark.parametrize("name", MAKERS)
 def test_complex_and_integer_parameters_are_refused_by_name(name, dtype):
     param = so.zeros((2, 2), dtype)
-    with pytest.raises(so.DTypeError, match=f"param is {dtype}.*{name} moves float16"):
+    with pytest.raises(so.DTypeError, match=f"param is {dtype}.*{label(name)} moves float16"):
         MAKERS[name]().init(param)
-    with pytest.raises(so.DTypeError, match=f"param is {dtype}.*{name} moves float16"):
+    with pytest.raises(so.DTypeError, match=f"param is {dtype}.*{label(name)} moves float16"):
         MAKERS[name]().update(param, {"step": 0}, param)
 
 
@@ -417,6 +392,13 @@ def test_a_state_with_other_rows_than_the_parameter_is_refused():
         (lambda: optim.adam(1.0, beta1=1.5), "beta1=1.5"),
         (lambda: optim.adam(1.0, beta2=-0.5), "beta2=-0.5"),
         (lambda: optim.adam(1.0, epsilon=-1e-8), "epsilon=-1e-08"),
+        (lambda: optim.adamw(1.0, beta1=-0.5), "beta1=-0.5"),
+        (lambda: optim.adamw(1.0, weight_decay=float("nan")), "weight_decay=nan"),
+        (lambda: optim.rmsprop(1.0, decay=1.0), "decay=1.0"),
+        (lambda: optim.group_adagrad(1.0, 0.0), "epsilon=0.0"),
+        (lambda: optim.ftrl(0.0), "learning_rate=0.0, but it is above 0"),
+        (lambda: optim.ftrl(1.0, l1=-1.0), "l1=-1.0"),
+        (lambda: optim.ftrl(1.0, beta=float("inf")), "beta=inf"),
     ],
 )
 def test_settings_out_of_range_are_refused_when_the_optimizer_is_made(make, match):
@@ -498,3 +480,154 @@ def test_every_optimizer_finds_the_minimum_of_a_bowl(name):
     for _ in range(400):
         optimizer.update(so.array(densify(param) - target), state, param)
     np.testing.assert_allclose(densify(param), target, atol=0.25)
+
+
+# What is beside the optimizers
+
+
+def test_ftrl_divides_by_the_rate_and_refuses_zero_before_anything_changes():
+    param, optimizer = so.array([1.0]), optim.ftrl(lambda step: 0.0)
+    state = optimizer.init(param)
+    with pytest.raises(ValueError, match=r"learning_rate\(1\)=0.0, but it is above 0"):
+        optimizer.update(so.array([1.0]), state, param)
+    assert float(param) == 1.0 and state["step"] == 0
+
+
+def test_ftrl_takes_no_nan_for_zero():
+    param, optimizer = so.array([1.0, 1.0]), optim.ftrl(0.5)
+    optimizer.update(so.array([np.nan, 0.0]), optimizer.init(param), param)
+    assert np.isnan(densify(param)).tolist() == [True, False]
+
+
+def test_weight_decay_of_adamw_is_not_in_its_averages():
+    param, optimizer = so.array([[2.0]]), optim.adamw(0.5, weight_decay=0.5)
+    state = optimizer.init(param)
+    optimizer.update(so.array([[0.0]]), state, param)
+    assert float(param) == 1.5
+    assert float(state["mean"]) == float(state["variance"]) == 0.0
+
+
+def test_the_history_of_rows_takes_a_value_a_row():
+    optimizer = optim.group_adagrad(0.5)
+    assert optimizer.init(so.zeros((5, 3, 2)))["history"].shape == (5, 1, 1)
+    sparse = optimizer.init(so.row_sparse_array((np.ones((2, 3)), [1, 4]), (6, 3)))["history"]
+    assert sparse.shape == (6, 1) and sparse.indices.tolist() == [1, 4]
+    with pytest.raises(
+        so.ShapeError, match=r"has shape \(5, 3\); param of \(5, 3\) needs \(5, 1\)"
+    ):
+        state = {"step": 0, "history": so.zeros((5, 3))}
+        optimizer.update(so.zeros((5, 3)), state, so.zeros((5, 3)))
+
+
+def mixed():
+    yield so.array(np.array([[3.0, -4.0]]))
+    yield so.row_sparse_array((np.array([[12.0]], np.float32), [1]), (4, 1))
+    yield so.csr_array((np.array([84.0]), [2], [0, 1]), (1, 3))
+    yield so.zeros((2, 0))
+    yield so.zeros((3, 2), stype="csr")
+
+
+def test_the_global_norm_is_that_of_one_vector_of_all_values():
+    assert optim.global_norm(list(mixed())) == 85.0
+    assert optim.global_norm({str(n): g for n, g in enumerate(mixed())}) == 85.0
+    assert optim.global_norm([]) == 0.0
+    assert optim.global_norm([so.array([3e300, 4e300])]) == pytest.approx(5e300)
+    assert optim.global_norm([so.array([3e-300]), so.array([4e-300])]) == pytest.approx(5e-300)
+    assert optim.global_norm([so.array(np.array([3e4, 4e4], np.float16))]) == pytest.approx(
+        5e4, rel=1e-3
+    )
+    assert optim.global_norm([so.array([3 + 4j])]) == 5.0
+
+
+def test_clipping_scales_all_gradients_by_one_factor_and_keeps_storage_and_dtype():
+    given = list(mixed())
+    found = optim.clip_global_norm(given, 42.5)
+    for g, clipped in zip(given, found, strict=True):
+        assert clipped.spec == g.spec
+        np.testing.assert_array_equal(densify(clipped), densify(g) / 2)
+    assert optim.global_norm(found) == 42.5
+    for g, same in zip(given, optim.clip_global_norm(given, 85.0), strict=True):
+        assert same is g
+    assert optim.clip_global_norm({"a": so.array([2.0])}, 0.0)["a"].asnumpy().tolist() == [0.0]
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_a_norm_that_is_not_finite_is_refused_with_the_gradient_named(bad):
+    gradients = {"a": so.array([1.0]), "b": so.array([1.0, bad])}
+    assert not np.isfinite(optim.global_norm(gradients))
+    with pytest.raises(ValueError, match="the norm of gradients 'b' is (nan|inf)"):
+        optim.clip_global_norm(gradients, 1.0)
+
+
+def test_norms_of_what_is_no_gradient_are_refused():
+    with pytest.raises(so.DTypeError, match=r"a gradient is int64\[1\] dense"):
+        optim.global_norm([so.array([1])])
+    with pytest.raises(TypeError, match="a gradient is ndarray"):
+        optim.global_norm([np.ones(1)])
+    with pytest.raises(ValueError, match="limit=-1"):
+        optim.clip_global_norm([], -1)
+
+
+def test_schedules_start_at_the_rate_and_end_at_the_least():
+    for schedule in (
+        optim.Stepwise(1.0, 0.5, 2, least=0.125),
+        optim.Polynomial(1.0, 10, power=2.0, least=0.125),
+        optim.Cosine(1.0, 10, least=0.125),
+    ):
+        rates = [schedule(step) for step in range(1, 30)]
+        assert rates[0] == 1.0 and rates[-1] == 0.125
+        assert all(a >= b for a, b in zip(rates, rates[1:], strict=False))
+        assert pickle.loads(pickle.dumps(schedule)) == schedule
+        warm = optim.Warmup(schedule, 4)
+        assert [warm(step) for step in (1, 2, 3, 4)] == [0.25, 0.5, 0.75, 1.0]
+        assert [warm(step) for step in range(5, 20)] == rates[:15]
+    assert optim.Warmup(0.5, 2)(1) == 0.25 and optim.Warmup(0.5, 2)(9) == 0.5
+    assert repr(optim.sgd(optim.Cosine(1.0, 5))).startswith("sgd(Cosine(rate=1.0, steps=5, ")
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: optim.Stepwise(-1.0, 0.5, 1),
+        lambda: optim.Stepwise(1.0, 0.5, 0),
+        lambda: optim.Polynomial(1.0, 0),
+        lambda: optim.Cosine(float("nan"), 5),
+        lambda: optim.Warmup(1.0, 0),
+        lambda: optim.Warmup(-1.0, 5),
+    ],
+)
+def test_schedules_out_of_range_are_refused_when_made(make):
+    with pytest.raises(ValueError):
+        make()
+
+
+def test_groups_move_each_parameter_by_the_first_pattern_that_fits():
+    params = {
+        "user.table": so.array([[1.0]]),
+        "item.table": so.array([[1.0]]),
+        "b": so.array([1.0]),
+    }
+    descent = optim.groups(
+        {"user.*": optim.sgd(0.5), "*.table": optim.sgd(0.25), "b": optim.adam(1)}
+    )
+    states = descent.init(params)
+    ones = {name: so.array(np.ones(x.shape)) for name, x in params.items() if name != "b"}
+    descent.update(ones, states, params)
+    assert [float(x) for x in params.values()] == [0.5, 0.75, 1.0]
+    assert [state["step"] for state in states.values()] == [1, 1, 0]
+    with pytest.raises(KeyError, match="no group for parameter 'c'"):
+        descent.init({"c": so.array([1.0])})
+    with pytest.raises(TypeError, match="group 'a' is float"):
+        optim.groups({"a": 0.5})
+
+
+def test_groups_check_everything_before_anything_changes():
+    params = {"a": so.array([1.0]), "b": so.array([1.0])}
+    descent = optim.groups({"*": optim.sgd(0.5)})
+    states = descent.init(params)
+    with pytest.raises(so.ShapeError) as caught:
+        descent.update({"a": so.array([1.0]), "b": so.array([1.0, 2.0])}, states, params)
+    assert "at parameter 'b'" in caught.value.__notes__
+    with pytest.raises(KeyError, match="gradient 'c' has no parameter; there are a, b"):
+        descent.update({"a": so.array([1.0]), "c": so.array([1.0])}, states, params)
+    assert float(params["a"]) == 1.0 and states["a"]["step"] == 0

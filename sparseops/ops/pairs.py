@@ -47,7 +47,7 @@ def declare_dense(op: Operator, ufunc: np.ufunc) -> None:
         return Dense(ufunc(a, b.data))
 
 
-def declare_number_after(op: Operator, ufunc: np.ufunc, keeps: Any) -> None:
+def declare_number_after(op: Operator, ufunc: np.ufunc, keeps: Any = None) -> None:
     """Declare that a sparse array, before a number for which `keeps` holds, keeps its storage."""
 
     @op.forward(*each("sparse, scalar -> sparse"), where=keeps)
@@ -55,7 +55,7 @@ def declare_number_after(op: Operator, ufunc: np.ufunc, keeps: Any) -> None:
         return a.with_data(ufunc(a.data, b))
 
 
-def declare_number_before(op: Operator, ufunc: np.ufunc, keeps: Any) -> None:
+def declare_number_before(op: Operator, ufunc: np.ufunc, keeps: Any = None) -> None:
     """Declare that a sparse array, after a number for which `keeps` holds, keeps its storage."""
 
     @op.forward(*each("scalar, sparse -> sparse"), where=keeps)
@@ -76,7 +76,7 @@ def declare_union(op: Operator, ufunc: np.ufunc) -> None:
 
     @op.forward("row_sparse, row_sparse -> row_sparse")
     def both_rows(backend, a, b):
-        return _union_rows(backend, *_spread_both(name, backend, a, b, ufunc), ufunc)
+        return _union_rows(backend, *spread_both(name, backend, a, b, ufunc), ufunc)
 
     @op.forward("csr, row_sparse -> row_sparse")
     def csr_and_rows(backend, a, b):
@@ -123,7 +123,7 @@ def _row_places(backend: Backend, x: RowSparse) -> tuple[Any, ...]:
 _PLACES = {"csr": _csr_places, "row_sparse": _row_places}
 
 
-def _spread_both(
+def spread_both(
     name: str, backend: Backend, a: RowSparse, b: RowSparse, ufunc: np.ufunc
 ) -> tuple[RowSparse, RowSparse]:
     """`a` and `b` broadcast; the operator `name` reports it where one of them fills every row."""

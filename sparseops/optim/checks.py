@@ -13,11 +13,17 @@ _DTYPES = (np.float16, np.float32, np.float64)
 
 
 def check_update(
-    optimizer: str, slots: tuple[str, ...], gradient: NDArray, state: dict[str, Any], param: NDArray
+    optimizer: str,
+    slots: tuple[str, ...],
+    gradient: NDArray,
+    state: dict[str, Any],
+    param: NDArray,
+    *,
+    by_row: bool = False,
 ) -> None:
-    """Raise unless the three belong together."""
+    """Raise unless the three belong together; `by_row` is what it is of an Optimizer."""
     check_param(optimizer, param)
-    _check_like("gradient", gradient, param, param.dtype)
+    _check_like("gradient", gradient, param, param.shape, param.dtype)
     names = ["step", *slots]
     if not isinstance(state, dict) or set(state) != set(names):
         found = list(state) if isinstance(state, dict) else type(state).__name__
@@ -30,7 +36,8 @@ def check_update(
         raise ValueError("param and the arrays of the state are one array twice; each is its own")
     for name in slots:
         label, x = f"state[{name!r}]", state[name]
-        _check_like(label, x, param, work_dtype(param.dtype))
+        shape = state_shape(param.shape, by_row)
+        _check_like(label, x, param, shape, work_dtype(param.dtype))
         if x.stype != param.stype:
             raise StorageError(
                 f"{label} is {x.stype} and param {param.stype}; init(param) makes them alike",
@@ -56,6 +63,18 @@ def check_number(name: str, value: Any, least: float | None = None) -> None:
         raise ValueError(f"{name}={value}, but it is {rule}")
 
 
+def check_share(name: str, value: float) -> None:
+    """Raise unless `value` is in [0, 1)."""
+    if not 0 <= value < 1:
+        raise ValueError(f"{name}={value}, but it lies in [0, 1)")
+
+
+def check_positive(name: str, value: float) -> None:
+    """Raise unless `value` is above 0."""
+    if not value > 0:
+        raise ValueError(f"{name}={value}, but it is above 0")
+
+
 def check_param(optimizer: str, param: NDArray) -> None:
     """Raise unless `param` is one that optimizers move."""
     if not isinstance(param, NDArray):
@@ -73,7 +92,9 @@ def check_param(optimizer: str, param: NDArray) -> None:
         )
 
 
-def _check_like(label: str, x: Any, param: NDArray, dtype: np.dtype) -> None:
+def _check_like(
+    label: str, x: Any, param: NDArray, shape: tuple[int, ...], dtype: np.dtype
+) -> None:
     if not isinstance(x, NDArray):
         raise TypeError(f"{label} is {type(x).__name__}; it is an NDArray")
     if x.backend is not param.backend:
@@ -82,8 +103,9 @@ def _check_like(label: str, x: Any, param: NDArray, dtype: np.dtype) -> None:
             f"x.to({param.backend.name!r})",
             slot=label,
         )
-    if x.shape != param.shape:
-        raise ShapeError(f"{label} has shape {x.shape}; param has {param.shape}", slot=label)
+    if x.shape != shape:
+        needed = "has" if shape == param.shape else f"of {param.shape} needs"
+        raise ShapeError(f"{label} has shape {x.shape}; param {needed} {shape}", slot=label)
     if x.dtype != dtype:
         raise DTypeError(
             f"{label} has dtype {x.dtype}; param of {param.dtype} needs {dtype}", slot=label
@@ -93,6 +115,11 @@ def _check_like(label: str, x: Any, param: NDArray, dtype: np.dtype) -> None:
 def work_dtype(dtype: np.dtype) -> np.dtype:
     """The dtype of state and arithmetic for parameters of `dtype`."""
     return np.result_type(dtype, np.float32)
+
+
+def state_shape(shape: tuple[int, ...], by_row: bool) -> tuple[int, ...]:
+    """The shape of a state's arrays for a parameter of `shape`; one value a row if `by_row`."""
+    return shape[:1] + (1,) * len(shape[1:]) if by_row else shape
 
 
 def _same(one: Any, other: Any) -> bool:

@@ -13,8 +13,17 @@ from sparseops.backend import Backend
 from sparseops.constructors import wrap
 from sparseops.ndarray import NDArray
 from sparseops.ops.structure import find
-from sparseops.optim.checks import check_number, check_param, check_update, work_dtype
+from sparseops.optim.checks import (
+    check_number,
+    check_param,
+    check_positive,
+    check_update,
+    state_shape,
+    work_dtype,
+)
 from sparseops.storage import CSR, Dense, RowSparse
+
+Rate = float | Callable[[int], float]
 
 _BLOCK = 2**14
 
@@ -31,27 +40,37 @@ class Optimizer:
         ``move(xp, w, g, *arrays, rate=, step=)`` changes some rows `w` of the parameter, and those
         of the state's arrays, in place.
     slots : tuple of str
-        The names of the state's arrays, which have the shape of the parameter.
+        The names of the state's arrays, which have the shape of the parameter, or one value a row.
     learning_rate : float or callable
         The rate, or a function that gives it for the number of the step, from 1.
     weight_decay, rescale, clip : float
         What makes `g` of the gradient: ``clip(rescale * gradient) + weight_decay * w``.
     lazy : bool
         Whether rows that a sparse gradient leaves out are left as they are.
+    decoupled : bool
+        Whether `move` takes ``weight_decay=`` too, which then is no part of `g`.
+    by_row : bool
+        Whether the state's arrays have one value a row: the shape of the parameter with every axis
+        behind the first of length 1.
+    divides : bool
+        Whether `move` divides by the rate, which then is above 0.
     """
 
     name: str
     move: Callable[..., None]
     slots: tuple[str, ...]
-    learning_rate: float | Callable[[int], float]
+    learning_rate: Rate
     weight_decay: float = 0.0
     rescale: float = 1.0
     clip: float | None = None
     lazy: bool = True
+    decoupled: bool = False
+    by_row: bool = False
+    divides: bool = False
 
     def __post_init__(self):
         if not callable(self.learning_rate):
-            check_number("learning_rate", self.learning_rate, least=0)
+            self._check_rate("learning_rate", self.learning_rate)
         check_number("weight_decay", self.weight_decay, least=0)
         check_number("rescale", self.rescale)
         if self.clip is not None:
@@ -80,8 +99,10 @@ class Optimizer:
         check_param(self.name, param)
         backend, dtype = param.backend, work_dtype(param.dtype)
         storage = param.storage
-        zeros = [backend.xp.zeros(storage.data.shape, dtype) for _ in self.slots]
-        arrays = [wrap(storage.with_data(data), backend) for data in zeros]
+        rows = state_shape(storage.data.shape, self.by_row)
+        zeros = [backend.xp.zeros(rows, dtype) for _ in self.slots]
+        whole = state_shape(param.shape, self.by_row)
+        arrays = [wrap(_reshaped(storage, data, whole), backend) for data in zeros]
         return {"step": 0, **dict(zip(self.slots, arrays, strict=True))}
 
     def update(self, gradient: NDArray, state: dict[str, Any], param: NDArray) -> None:
@@ -109,9 +130,11 @@ class Optimizer:
         can see the memory of `param`, or if rows are added to it. NumPy's errors about overflow and
         division are not raised inside, so that no update stops halfway.
         """
-        check_update(self.name, self.slots, gradient, state, param)
+        rate = self.check(gradient, state, param)
         step = int(state["step"]) + 1
-        rate = self._rate(step)
+        given = {"rate": rate, "step": step}
+        if self.decoupled:
+            given["weight_decay"] = self.weight_decay
         arrays = [param, *(state[name] for name in self.slots)]
         xp = param.backend.xp
         rows, read = _READERS[gradient.stype](xp, gradient.storage)
@@ -123,10 +146,20 @@ class Optimizer:
             for at, g in self._blocks(xp, places, read, written[0]):
                 w, *others = [_rows_at(data, at).astype(dtype, copy=False) for data in written]
                 g = self._prepared(xp, g.astype(dtype, copy=False), w)
-                self.move(xp, w, g, *others, rate=rate, step=step)
+                self.move(xp, w, g, *others, **given)
                 for data, moved in zip(written, (w, *others), strict=True):
                     data[at] = moved
         state["step"] = step
+
+    def check(self, gradient: NDArray, state: dict[str, Any], param: NDArray) -> float:
+        """The learning rate of the next step; raises what `update` would, and changes nothing."""
+        check_update(self.name, self.slots, gradient, state, param, by_row=self.by_row)
+        step = int(state["step"]) + 1
+        rate = self.learning_rate
+        if callable(rate):
+            rate = rate(step)
+            self._check_rate(f"learning_rate({step})", rate)
+        return float(rate)
 
     def _blocks(
         self, xp: Any, places: Any, read: Callable[[int, int], Any], weights: Any
@@ -157,14 +190,21 @@ class Optimizer:
             g = self.rescale * g
         if self.clip is not None:
             g = xp.clip(g, -self.clip, self.clip)
-        return g + self.weight_decay * w if self.weight_decay else g
+        if self.weight_decay and not self.decoupled:
+            g = g + self.weight_decay * w
+        return g
 
-    def _rate(self, step: int) -> float:
-        if not callable(self.learning_rate):
-            return float(self.learning_rate)
-        rate = self.learning_rate(step)
-        check_number(f"learning_rate({step})", rate, least=0)
-        return float(rate)
+    def _check_rate(self, name: str, rate: Any) -> None:
+        check_number(name, rate, least=0)
+        if self.divides:
+            check_positive(name, rate)
+
+
+def _reshaped(storage: Any, data: Any, shape: tuple[int, ...]) -> Any:
+    """A storage like `storage`, which stores the same rows, of an array of `shape`."""
+    if storage.stype == "dense":
+        return Dense(data)
+    return RowSparse(data, storage.indices, shape)
 
 
 def _rows_at(data: Any, at: Any) -> Any:

@@ -4,6 +4,8 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from sparseops.testing.misuse import Misuse
+
 Lengths = Mapping[str, int]
 Axis = str | int
 
@@ -32,16 +34,16 @@ class Axes:
         (('m', 3), ('m',))
         """
         if not isinstance(text, str):
-            raise ValueError(f"shapes={text!r} is not text like '(m,n),(n,k)->(m,k)'")
+            raise Misuse(f"shapes={text!r} is not text like '(m,n),(n,k)->(m,k)'")
         left, arrow, right = text.partition("->")
         if "->" in right:
-            raise ValueError(f"shapes={text!r} has '->' twice")
+            raise Misuse(f"shapes={text!r} has '->' twice")
         inputs, starred = _groups(left, text)
         outputs, wrong = _groups(right, text) if arrow else ((), ())
         if arrow and not outputs:
-            raise ValueError(f"shapes={text!r} says nothing behind '->': write '()' for a number")
+            raise Misuse(f"shapes={text!r} says nothing behind '->': write '()' for a number")
         if wrong or starred not in ((), (len(inputs) - 1,)):
-            raise ValueError(f"shapes={text!r}: '...' belongs behind the last input")
+            raise Misuse(f"shapes={text!r}: '...' belongs behind the last input")
         return cls(inputs, outputs, bool(starred))
 
     @property
@@ -77,7 +79,7 @@ def _groups(text: str, whole: str) -> tuple[tuple[tuple[Axis, ...], ...], tuple[
     while at < len(stripped):
         found = _GROUP.match(stripped, at)
         if found is None:
-            raise ValueError(
+            raise Misuse(
                 f"shapes={whole!r}: {stripped[at:]!r} does not begin with axes in parentheses, "
                 "such as '(m,n)'"
             )
@@ -87,7 +89,7 @@ def _groups(text: str, whole: str) -> tuple[tuple[tuple[Axis, ...], ...], tuple[
         at = found.end()
         if at < len(stripped):
             if stripped[at] != "," or at + 1 == len(stripped):
-                raise ValueError(f"shapes={whole!r}: ',' stands between two groups of axes")
+                raise Misuse(f"shapes={whole!r}: ',' stands between two groups of axes")
             at += 1
     return tuple(groups), tuple(starred)
 
@@ -96,5 +98,5 @@ def _axis(name: str, whole: str) -> Axis:
     if name.isdigit():
         return int(name)
     if not name.isidentifier():
-        raise ValueError(f"shapes={whole!r}: {name!r} is neither a letter nor a length")
+        raise Misuse(f"shapes={whole!r}: {name!r} is neither a letter nor a length")
     return name

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from sparseops.signature import SCALAR
+from sparseops.testing.misuse import Misuse
 from sparseops.testing.sample import Sample
 
 
@@ -47,7 +48,7 @@ class Case:
             sum(sample.stored_count for sample in self.samples),
             sum(self.lengths.values()),
             sum(len(sample.hazards) for sample in self.samples),
-            sum(_trouble(sample.values) for sample in self.samples),
+            sum(_trouble(sample) for sample in self.samples),
         )
 
     def having(self, **changes: Any) -> "Case":
@@ -89,13 +90,14 @@ def given_lengths(function: Any, lengths: Mapping[str, int]) -> Any:
     names = inspect.signature(function).parameters
     missing = [name for name in names if name not in lengths]
     if missing:
-        raise ValueError(
+        raise Misuse(
             f"a function asks for {', '.join(missing)}; the axes are {', '.join(lengths)}"
         )
     return function(**{name: lengths[name] for name in names})
 
 
-def _trouble(values: Any) -> float:
-    """How far values are from ones and zeros."""
+def _trouble(sample: Sample) -> float:
+    """How far the values that are stored are from ones."""
+    values = sample.values[sample.stored] if sample.sparse else np.asarray(sample.values)
     with np.errstate(all="ignore"):
-        return float(((np.asarray(values) != 1) & (np.asarray(values) != 0)).sum())
+        return float((values != 1).sum() - 0.5 * (values == 0).sum())

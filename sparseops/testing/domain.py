@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from sparseops.testing.case import given_lengths
+from sparseops.testing.misuse import Misuse
 from sparseops.testing.pool import pool, strategy_of
 
 Given = Iterable[Any] | Any
@@ -47,13 +48,13 @@ class Domain:
             return np.dtype(self.arrays[0].dtype)
         found = np.asarray(self.values(lengths) or [0])
         if found.dtype.kind not in "biufc":
-            raise ValueError(f"domain of {self.name}: {found[0]!r} is not a number")
+            raise Misuse(f"domain of {self.name}: {found[0]!r} is not a number")
         return found.dtype
 
 
 def _listed(name: str, given: Any) -> list[Any]:
     if not isinstance(given, Iterable) or isinstance(given, (str, bytes)):
-        raise ValueError(
+        raise Misuse(
             f"domain of {name} is {given!r}; it is a list of values, a function of lengths that "
             "gives one, or a strategy of hypothesis"
         )

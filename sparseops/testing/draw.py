@@ -20,18 +20,10 @@ _SIDES = (1, 2, 3, 4, 2, 3, 4)
 _COUNTS = (2, 2, 1, 3)
 _DENSE_LAYOUTS = ("strided", "fortran", "offset", "reversed", "broadcast", "big_endian")
 _SPARSE_LAYOUTS = ("strided", "offset", "big_endian")
-_FEATURES = (
-    "unsorted",
-    "duplicates",
-    "zeros",
-    "no length",
-    "int64",
-    "layout",
-    "special",
-    "dtype",
-    "declared",
-    "read_only",
-)
+#: What can be unusual, of every input and of sparse ones alone.
+_ANYWHERE = ("dtype", "dtype", "no length", "layout", "special", "declared", "read_only")
+_SPARSE = ("unsorted", "duplicates", "zeros", "int64")
+_HOW_MANY = (1, 1, 2, 2, 3)
 
 
 class Impossible(Exception):
@@ -41,7 +33,7 @@ class Impossible(Exception):
 class Drawer:
     """The cases of one subject and seed.
 
-    Every second case has nothing unusual but the values; the others have a few features each.
+    Two cases of five have nothing unusual but the values; the others have a few features each.
     """
 
     def __init__(self, subject: Subject, seed: int):
@@ -56,10 +48,11 @@ class Drawer:
         count = len(self.subject.axes.inputs)
         if self.subject.axes.repeated:
             count += _COUNTS[number % len(_COUNTS)] - 1
-        found = self._combination(which, count, number // len(self.subject.params))
+        turn = number // len(self.subject.params)
+        found = self._combination(which, count, turn)
         if found is None:
             return None
-        features = self._features(rng) if number % 2 else ()
+        features = () if is_plain(turn) else self._features(rng, found)
         try:
             return _Draw(self.subject, rng, features, number).case(which, found)
         except Impossible:
@@ -72,7 +65,7 @@ class Drawer:
     def _combination(self, which: int, count: int, turn: int) -> Combination | None:
         native, others = self._known(which, count)
         # The plain cases and the others both go through all of them.
-        turn = turn // 2 + turn % 2 * (len(native) // 2)
+        turn = turn // 5 * (2 if is_plain(turn) else 3) + (0, 0, 1, 1, 2)[turn % 5]
         if others and (turn % 5 == 4 or not native):
             return others[turn // 5 % len(others)]
         return native[(turn - turn // 5) % len(native)] if native else None
@@ -85,15 +78,17 @@ class Drawer:
             self._combinations[which, count] = native, others
         return self._combinations[which, count]
 
-    def _features(self, rng: Random) -> tuple[str, ...]:
-        names = _FEATURES
-        if self.subject.dialect == "scipy":
-            names = tuple(name for name in names if name != "declared")
-        else:
-            # The package's own arrays are read-only anyway.
-            names = names[:-1]
-        count = rng.choice((1, 1, 2, 3))
-        return tuple(rng.sample(names, count))
+    def _features(self, rng: Random, combination: Combination) -> tuple[str, ...]:
+        sparse = {"csr", "row_sparse"} & set(combination.stypes)
+        names = [*_ANYWHERE, *(_SPARSE if sparse else ())]
+        # The package's own arrays are read-only anyway.
+        names.remove("declared" if self.subject.dialect == "scipy" else "read_only")
+        return tuple(rng.sample(names, rng.choice(_HOW_MANY)))
+
+
+def is_plain(turn: int) -> bool:
+    """Whether nothing is unusual about the case of this turn."""
+    return turn % 5 in (0, 2)
 
 
 class _Draw:
@@ -105,7 +100,7 @@ class _Draw:
         self.features = features
         self.number = number
         kinds = (palettes.exact, palettes.smooth, palettes.exact, palettes.wide)
-        self.palette = kinds[number // 2 % len(kinds)]
+        self.palette = palettes.wide if "dtype" in features else kinds[number // 2 % len(kinds)]
 
     def case(self, which: int, combination: Combination) -> Case:
         subject, rng = self.subject, self.rng
@@ -134,7 +129,7 @@ class _Draw:
         known = self.subject.dtypes
         if "dtype" not in self.features or len(known) < 2:
             return known[:1] or (np.dtype(float),)
-        chosen = self.rng.choice(known[1:])
+        chosen = known[1 + self.number // 2 % (len(known) - 1)]
         # Now and then the inputs differ.
         return (chosen, known[0]) if self.rng.random() < 0.3 else (chosen,)
 
@@ -163,10 +158,11 @@ class _Draw:
                 values = np.ascontiguousarray(np.broadcast_to(values[:1], shape))
             return Sample(name, stype, values, hazards=hazards)
         stored = self._stored(shape, stype)
-        if "zeros" not in self.features:
-            # Whole rows may hold zeros among other values.
-            zero = values == 0 if stype == "csr" else whole_rows(values != 0) == 0
-            values = np.where(zero, palettes.nonzero(palette)[0], values)
+        # Whole rows may hold zeros among other values.
+        zero = values == 0 if stype == "csr" else whole_rows(values != 0) == 0
+        values = np.where(zero, palettes.nonzero(palette)[0], values)
+        if "zeros" in self.features and 0 in palette:
+            self._zero(values, stored)
         values = np.where(stored, values, 0).astype(dtype)
         width = "int32"
         if "int64" in self.features and self.rng.random() < 0.75:
@@ -194,6 +190,13 @@ class _Draw:
         else:
             drawn = drawn.reshape(shape)
         return np.broadcast_to(drawn, shape).copy()
+
+    def _zero(self, values: np.ndarray, stored: np.ndarray) -> None:
+        """Some of what is stored, or all in a row of it, is zero."""
+        places = np.argwhere(stored)
+        if len(places):
+            place = tuple(places[self.rng.randrange(len(places))])
+            values[place if self.rng.random() < 0.7 else place[:1]] = 0
 
     def _hazards(self, layouts: tuple[str, ...]) -> tuple[str, ...]:
         found = [name for name in ("unsorted", "duplicates") if name in self.features]

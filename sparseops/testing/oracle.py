@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from sparseops.signature import SCALAR
+from sparseops.testing.axes import shape_of
 from sparseops.testing.case import Case
 from sparseops.testing.dense import densify
 from sparseops.testing.limits import Overdue, within
@@ -78,24 +79,33 @@ class Oracle:
         alone = np.zeros(wanted.shape, bool)
         for sample in same_shape:
             alone |= ~sample.stored
+        known = len(self.complaints)
         try:
             infinite = case.with_samples(_infinite)
             before = self.expected(infinite)[number]
             after = self.expected(infinite.with_samples(_without_holes))[number]
         except Exception:
             return None
+        finally:
+            del self.complaints[known:]
         gone = np.isnan(before) & ~np.isnan(after)
         return np.isnan(wanted) & np.isfinite(found) & (gone | (alone & (found == 0)))
 
     def _from_reference(self, case: Case) -> tuple[np.ndarray, ...] | None:
         try:
             with within(self.seconds):
-                return self.subject.expected(case)
+                found = self.subject.expected(case)
         except Overdue:
-            self._complain(f"it was not done after {self.seconds:g} seconds", case)
+            return self._complain(f"it was not done after {self.seconds:g} seconds", case)
         except Exception as error:
-            self._complain(f"it raised {describe(error)}", case)
-        return None
+            return self._complain(f"it raised {describe(error)}", case)
+        for values, group in zip(found, self.subject.axes.outputs, strict=False):
+            known = all(isinstance(axis, int) or axis in case.lengths for axis in group)
+            if known and values.shape != shape_of(group, case.lengths):
+                wanted = shape_of(group, case.lengths)
+                text = f"it returned shape {values.shape}; the axes say {wanted}"
+                return self._complain(text, case)
+        return found
 
     def _from_kernel(self, case: Case) -> tuple[np.ndarray, ...] | None:
         inputs = [s.having(stype=_dense(s), stored=None, hazards=()).array() for s in case.samples]
@@ -107,7 +117,9 @@ class Oracle:
         return tuple(map(densify, results))
 
     def _complain(self, message: str, case: Case) -> None:
-        self.complaints.append((message, case))
+        base = self.subject.dtypes[:1]
+        if all(s.dtype in base for s in case.samples if s.dtype is not None):
+            self.complaints.append((message, case))
 
 
 def describe(error: BaseException) -> str:

@@ -3,6 +3,8 @@
 import sys
 from typing import Any
 
+from sparseops.testing.misuse import Misuse
+
 _DRAWN = 60
 
 
@@ -35,5 +37,5 @@ def pool(strategy: Any, seed: int) -> list[Any]:
         collect()
     except (errors.HypothesisException, ValueError, TypeError) as error:
         first = str(error).strip().partition("\n")[0]
-        raise ValueError(f"the strategy {strategy!r} draws nothing: {first}") from None
+        raise Misuse(f"the strategy {strategy!r} draws nothing: {first}") from None
     return drawn

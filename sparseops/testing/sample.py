@@ -78,6 +78,12 @@ class Sample:
         """The same input with other parts."""
         return replace(self, **changes)
 
+    def taking(self, axis: int, positions: Any) -> "Sample":
+        """The part of the input at `positions` of `axis`."""
+        positions = np.array(positions, int)
+        stored = np.take(self.stored, positions, axis) if self.sparse else None
+        return self.having(values=np.take(self.values, positions, axis), stored=stored)
+
     def numpy(self) -> Any:
         """The values for an oracle, in memory of its own."""
         return self.values.copy() if isinstance(self.values, np.ndarray) else self.values

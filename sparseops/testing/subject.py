@@ -95,8 +95,8 @@ class Subject:
         return tuple(names[:count]) if len(names) >= count else _letters(count)
 
     def slot_names(self, count: int) -> tuple[str, ...]:
-        """The names of `count` inputs."""
-        if not self.axes.repeated:
+        """The names of `count` inputs, those of `*arrays` with a number."""
+        if not (self.axes.repeated or (self.operator and self.operator.variadic)):
             return self.inputs
         fixed = self.inputs[:-1]
         return (*fixed, *(f"{self.inputs[-1]}{n}" for n in range(count - len(fixed))))

@@ -1,0 +1,329 @@
+"""Laws about gradients: right on the stored places, absent elsewhere, linear, and as declared."""
+
+from collections.abc import Iterator
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from sparseops.autograd import Tape
+from sparseops.constructors import asarray
+from sparseops.ndarray import NDArray
+from sparseops.policy import fallback
+from sparseops.spec import STORAGES
+from sparseops.testing.case import Case
+from sparseops.testing.dense import densify, difference, differing, rounding, stored_places
+from sparseops.testing.law import GRADIENT, Breach, NotConcerned, law
+from sparseops.testing.limits import Overdue, within
+from sparseops.testing.numeric import STEP, slope, sure
+from sparseops.testing.oracle import describe
+from sparseops.testing.run import Run, fingerprint, lied
+
+_MOST_PLACES = 16
+_TOLERANCE = 1e-5
+#: The trait of operators whose gradients are right for complex inputs, too.
+COMPLEX = "complex"
+
+
+class Slopes:
+    """One case differentiated: a tape, heads, and the gradients by the inputs."""
+
+    def __init__(self, run: Run):
+        self.run = run
+        self.case = run.case
+        self.subject = run.subject
+        self.inputs = run.new_inputs()
+        self.tape = Tape(persistent=True)
+        with self.tape:
+            self.results, _ = self.subject.call(self.inputs, run.params, self.case.declared)
+        self.targets = [y for y in self.results if y.dtype.kind in "fc"]
+        self.heads = [head_for(y, n) for n, y in enumerate(self.targets)]
+
+    def weighted(self, results: Any) -> Any:
+        """The sum of `results` times the heads: the number that is differentiated."""
+        floating = [y for y in results if y.dtype.kind in "fc"]
+        pairs = zip(self.heads, floating, strict=True)
+        return sum((np.conj(head) * densify(y)).sum() for head, y in pairs)
+
+    @cached_property
+    def slots(self) -> list[int]:
+        """The inputs by which there is a gradient."""
+        operator = self.subject.operator
+        found = []
+        for slot, x in enumerate(self.inputs):
+            name = self.subject.input_name(slot)
+            known = operator is None or name in operator.gradients
+            if isinstance(x, NDArray) and x.dtype.kind in "fc" and known:
+                found.append(slot)
+        return found
+
+    @cached_property
+    def gradients(self) -> dict[int, NDArray]:
+        """The gradient by each of `slots`."""
+        return dict(zip(self.slots, self.by(self.heads), strict=True))
+
+    def by(self, heads: list[Any], stypes: Any = None, into: Any = None) -> list[NDArray]:
+        """The gradients by all slots, from `heads`."""
+        sources = [self.inputs[slot] for slot in self.slots]
+        with fallback("allow", limit=None), np.errstate(all="ignore"), within(self.run.seconds):
+            return self.tape.gradient(
+                self.targets, sources, output_gradients=heads, stypes=stypes, into=into
+            )
+
+
+def head_for(y: NDArray, number: int = 0) -> np.ndarray:
+    """A gradient to start from: small integers, no two alike beside each other."""
+    count = int(np.prod(y.shape))
+    values = (np.arange(count) % 5 + 1 + number) * np.where(np.arange(count) % 3 == 1, -1, 1)
+    found = values.reshape(y.shape).astype(y.dtype)
+    return found * (1 + 0.5j) if y.dtype.kind == "c" else found
+
+
+def usable(run: Run) -> bool:
+    """Whether the case has gradients that can be compared with differences."""
+    if run.error is not None or run.subject.dialect == "scipy":
+        return False
+    dtypes = [s.dtype for s in run.case.samples if s.dtype is not None and s.stype != "scalar"]
+    floating = [dtype for dtype in dtypes if dtype.kind in "fc"]
+    known = ("float64", "complex128") if COMPLEX in run.subject.traits else ("float64",)
+    if not floating or any(dtype.name not in known for dtype in floating):
+        return False
+    return all(np.isfinite(s.values).all() for s in run.case.samples) and any(
+        x.dtype.kind in "fc" for x in run.results
+    )
+
+
+def slopes_of(run: Run) -> Any:
+    """The gradients of a case, computed once; the exception where they cannot be."""
+    if not hasattr(run, "slopes"):
+        try:
+            found = Slopes(run)
+            _ = found.gradients
+            run.slopes = found
+        except (Exception, Overdue) as error:
+            run.slopes = error
+    return run.slopes
+
+
+def differentiable(subject: Any) -> str:
+    """Why there are no gradients to check; empty if there are."""
+    if subject.dialect == "scipy":
+        return "a function on scipy's arrays has no gradient"
+    if subject.operator is not None and not subject.operator.gradients:
+        return "no gradient is declared"
+    known = any(dtype.kind in "fc" for dtype in subject.dtypes)
+    return "" if known else "no input is floating"
+
+
+@law(
+    "G1",
+    "gradients equal central differences on the stored places",
+    "the rule's formula is wrong: a factor, a sign, a transpose, or the wrong place",
+    GRADIENT,
+    differentiable,
+)
+def numeric(run: Run) -> Any:
+    """Whether each gradient is the slope by each stored value, the structure held fixed."""
+    slopes = slopes_of(run)
+    if isinstance(slopes, BaseException):
+        return _raised(slopes)
+    concerned = False
+    for slot, gradient in slopes.gradients.items():
+        found = densify(gradient)
+        for place in stored(run.case, slot):
+            bounds = slope(run, slopes, slot, place)
+            if bounds is None:
+                continue
+            concerned = True
+            low, high = bounds
+            if not _between(found[place], low, high):
+                name, middle = run.case.samples[slot].name, (low + high) / 2
+                if not sure(middle, slope(run, slopes, slot, place, STEP / 4)):
+                    continue
+                text = f"the gradient by {name} at {_at(place)} is {found[place]}, the slope is"
+                return Breach(f"{text} {_short(middle)}", "slope")
+    return None if concerned else NotConcerned
+
+
+def _between(found: Any, low: Any, high: Any) -> bool:
+    margin = _TOLERANCE * (1 + abs(low) + abs(high))
+    if np.iscomplexobj(found):
+        return abs(found - (low + high) / 2) <= margin + abs(high - low)
+    return min(low, high) - margin <= found <= max(low, high) + margin
+
+
+def _short(value: Any) -> Any:
+    """A slope without the digits that a difference has too many."""
+    return np.round(value, 6)
+
+
+def _raised(error: BaseException) -> Breach:
+    text = describe(error)
+    if lied(error) or "is declared" in text:
+        return Breach(text, "storage", "G3")
+    return Breach(f"the gradient raised {text}", type(error).__name__)
+
+
+def _at(place: tuple[int, ...]) -> str:
+    return str(place) if len(place) != 1 else f"({place[0]})"
+
+
+def stored(case: Case, slot: int) -> Iterator[tuple[int, ...]]:
+    """The places of input `slot` that are stored, not too many of them."""
+    sample = case.samples[slot]
+    mask = sample.stored if sample.sparse else np.ones(sample.shape, bool)
+    for place in np.argwhere(mask)[:_MOST_PLACES]:
+        yield tuple(int(n) for n in place)
+
+
+@law(
+    "G2",
+    "the gradient by a sparse input lives on the places that it stores",
+    "the full gradient is returned: sparse_mask(gradient, x) keeps the stored places",
+    GRADIENT,
+    differentiable,
+)
+def structured(run: Run) -> Any:
+    """Whether there is nothing beside the stored places."""
+    slopes = slopes_of(run)
+    if isinstance(slopes, BaseException):
+        return NotConcerned
+    concerned = False
+    for slot, gradient in slopes.gradients.items():
+        sample = run.case.samples[slot]
+        if not sample.sparse:
+            continue
+        concerned = True
+        beside = densify(gradient).copy()
+        beside[stored_places(slopes.inputs[slot])] = 0
+        if beside.any():
+            place = tuple(int(n) for n in np.argwhere(beside)[0])
+            text = f"the gradient by {sample.name} is {beside[place]} at {_at(place)}"
+            return Breach(f"{text}, which {sample.name} does not store", "beside")
+    return None if concerned else NotConcerned
+
+
+@law(
+    "G3",
+    "gradients have the storage, shape and dtype declared, and any storage asked for",
+    "a rule returns another storage than its signature says",
+    GRADIENT,
+    differentiable,
+)
+def as_asked(run: Run) -> Any:
+    """Whether gradients asked for in each storage come in it, with the same values."""
+    slopes = slopes_of(run)
+    if isinstance(slopes, BaseException):
+        return NotConcerned
+    for slot, gradient in slopes.gradients.items():
+        x, name = slopes.inputs[slot], run.case.samples[slot].name
+        if gradient.shape != x.shape or gradient.dtype != x.dtype:
+            return Breach(f"the gradient by {name} is {gradient.spec}; {name} is {x.spec}", "spec")
+    asks = STORAGES[run.case.number % 3 :][:1]
+    for ask in asks:
+        stypes = [ask if _can_be(x, ask) else None for x in _sources(slopes)]
+        try:
+            found = slopes.by(slopes.heads, stypes)
+        except (Exception, Overdue) as error:
+            return Breach(f"asked for {ask} it raised {describe(error)}", "error")
+        for slot, stype, asked in zip(slopes.slots, stypes, found, strict=True):
+            name = run.case.samples[slot].name
+            if stype is not None and asked.stype != stype:
+                return Breach(f"the gradient by {name} is {asked.stype}, not {stype}", "ask")
+            text = _difference(asked, slopes.gradients[slot])
+            if text:
+                return Breach(f"asked for as {ask}, the gradient by {name} is {text}", "value")
+    return None
+
+
+def _sources(slopes: Slopes) -> list[NDArray]:
+    return [slopes.inputs[slot] for slot in slopes.slots]
+
+
+def _can_be(x: NDArray, stype: str) -> bool:
+    return stype in STORAGES[: 1 + (x.ndim >= 1) + (x.ndim == 2)]
+
+
+def _difference(a: NDArray, b: NDArray) -> str:
+    return difference(densify(a), densify(b), rtol=rounding(a.dtype))
+
+
+@law(
+    "G6",
+    "into= adds to earlier gradients",
+    "the sum of two gradients of these storages is wrong",
+    GRADIENT,
+    differentiable,
+)
+def accumulates(run: Run) -> Any:
+    """Whether old + new is the gradient twice, and asking twice gives the same."""
+    slopes = slopes_of(run)
+    if isinstance(slopes, BaseException) or not slopes.slots:
+        return NotConcerned
+    old = [slopes.gradients[slot] for slot in slopes.slots]
+    if run.case.number % 3 == 1:
+        old = [asarray(densify(x)) for x in old]
+    try:
+        found = slopes.by(slopes.heads, into=old)
+    except (Exception, Overdue) as error:
+        return Breach(f"into= raised {describe(error)}", "error")
+    for slot, total in zip(slopes.slots, found, strict=True):
+        text = difference(
+            densify(total), 2 * densify(slopes.gradients[slot]), rtol=rounding(total.dtype)
+        )
+        if text:
+            return Breach(f"the sum by {run.case.samples[slot].name} is {text}", "sum")
+    return None
+
+
+@law(
+    "G10",
+    "gradients are linear in the gradient that arrives",
+    "the rule adds a constant, uses g twice, or does not use it",
+    GRADIENT,
+    differentiable,
+)
+def linear_in_heads(run: Run) -> Any:
+    """Whether twice the head gives twice the gradient, and a head of zeros gives zeros."""
+    slopes = slopes_of(run)
+    if isinstance(slopes, BaseException) or not slopes.slots:
+        return NotConcerned
+    for factor in (2, 0):
+        try:
+            found = slopes.by([factor * head for head in slopes.heads])
+        except (Exception, Overdue) as error:
+            return Breach(f"with {factor} times the head it raised {describe(error)}", "error")
+        for slot, gradient in zip(slopes.slots, found, strict=True):
+            before = densify(slopes.gradients[slot])
+            finite = np.isfinite(before)
+            wrong = differing(densify(gradient), factor * before, rounding(gradient.dtype))
+            if (wrong & finite).any():
+                name = run.case.samples[slot].name
+                text = f"{densify(gradient).tolist()} for {factor} times what gives"
+                return Breach(f"the gradient by {name} is {text} {before.tolist()}", "linear")
+    return None
+
+
+@law(
+    "G12",
+    "a gradient computed twice is the same",
+    "the rule changes what the tape keeps: its state, an input, or memory of its own",
+    GRADIENT,
+    differentiable,
+)
+def repeatable(run: Run) -> Any:
+    """Whether a persistent tape gives the same gradient again, bit for bit."""
+    slopes = slopes_of(run)
+    if isinstance(slopes, BaseException) or not slopes.slots:
+        return NotConcerned
+    try:
+        second = slopes.by(slopes.heads)
+    except (Exception, Overdue) as error:
+        return Breach(f"the second time it raised {describe(error)}", "error")
+    for slot, again in zip(slopes.slots, second, strict=True):
+        first = slopes.gradients[slot]
+        if fingerprint(first) != fingerprint(again):
+            name = run.case.samples[slot].name
+            text = f"{densify(first).tolist()} and then {densify(again).tolist()}"
+            return Breach(f"the gradient by {name} is {text}", "repeat")
+    return None

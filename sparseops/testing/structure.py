@@ -1,0 +1,187 @@
+"""Laws about what comes back beside values: structure, storages, widths, records of fallbacks."""
+
+import pickle
+from typing import Any
+
+
+from sparseops.backend import get_backend
+from sparseops.constructors import asarray
+from sparseops.ndarray import NDArray
+from sparseops.signature import NUMBERS
+from sparseops.testing.dense import densify, differing
+from sparseops.testing.law import Breach, NotConcerned, law
+from sparseops.testing.run import Run, fingerprint
+
+#: Every so many cases is enough for laws that hardly depend on values.
+_SELDOM = 4
+
+
+@law(
+    "V2",
+    "results are well-formed",
+    "the structure was not rebuilt, sorted or merged after entries came or went",
+)
+def well_formed(run: Run) -> Any:
+    """Whether each sparse result is canonical: in range, ascending, exact, without slack."""
+    if run.error is not None:
+        return NotConcerned
+    for x in run.results:
+        text = fault(x.storage if isinstance(x, NDArray) else x)
+        if text:
+            return Breach(text, "structure")
+    return None
+
+
+def fault(x: Any) -> str:
+    """What is wrong with the structure of a storage, or a csr array of scipy; empty if nothing."""
+    if hasattr(x, "indptr") and getattr(x, "format", "csr") == "csr":
+        return _csr_fault(x)
+    if hasattr(x, "indices") and hasattr(x, "stype"):
+        rows = x.indices.tolist()
+        if x.data.shape != (len(rows), *x.shape[1:]):
+            return f"data has shape {x.data.shape} for {len(rows)} rows of shape {x.shape[1:]}"
+        return _descent("indices", rows, x.shape[0], strict=True)
+    return ""
+
+
+def _csr_fault(x: Any) -> str:
+    indptr, indices = x.indptr.tolist(), x.indices.tolist()
+    rows, columns = x.shape
+    if len(indptr) != rows + 1 or indptr[0] != 0 or indptr[-1] != len(indices):
+        return f"indptr={indptr} for {rows} rows and {len(indices)} indices"
+    if len(x.data) != len(indices):
+        return f"{len(x.data)} values and {len(indices)} indices"
+    # A matrix of scipy may say that its entries stand in any order.
+    strict = getattr(x, "has_canonical_format", True) if hasattr(x, "stype") else _claims(x)
+    for row in range(rows):
+        if indptr[row] > indptr[row + 1]:
+            return f"indptr={indptr} decreases"
+        part = indices[indptr[row] : indptr[row + 1]]
+        text = _descent("indices", part, columns, strict)
+        if text:
+            return f"row {row}: {text}"
+    return ""
+
+
+def _claims(x: Any) -> bool:
+    """Whether a matrix of scipy already says that it is canonical, right or wrong."""
+    return bool(getattr(x, "_has_canonical_format", False))
+
+
+def _descent(name: str, found: list[int], limit: int, strict: bool) -> str:
+    for position, index in enumerate(found):
+        if not 0 <= index < limit:
+            return f"{name}[{position}]={index}, but there are {limit}"
+        if strict and position and index <= found[position - 1]:
+            return f"{name}={found} does not ascend"
+    return ""
+
+
+def only_operators(subject: Any) -> str:
+    return "" if subject.operator is not None else "a plain function declares no storage"
+
+
+@law(
+    "I11",
+    "results have the storage inferred or declared",
+    "the kernel returns another storage, for some values only",
+    applies=only_operators,
+)
+def storages_as_inferred(run: Run) -> Any:
+    """Whether results have the storages that inference says."""
+    if run.error is not None:
+        return NotConcerned
+    for x, name, stype in zip(run.results, run.subject.operator.outputs, _wanted(run), strict=True):
+        if not isinstance(x, NDArray):
+            return Breach(f"{name} is {type(x).__name__}", "type")
+        if x.stype != stype:
+            return Breach(f"{name} is {x.stype}; inferred is {stype}", "storage")
+    return None
+
+
+def _chosen(run: Run) -> tuple[Any, tuple[str, ...]]:
+    operator, stypes = run.subject.operator, run.case.stypes
+    known = (*stypes, *operator.declared(run.case.declared))
+    values = run.subject.completed(run.params)
+    numbers = [s.values if isinstance(s.values, NUMBERS) else None for s in run.case.samples]
+    return operator.choose(known, values, numbers=numbers, backend=get_backend().name)
+
+
+def _wanted(run: Run) -> tuple[str, ...]:
+    return _chosen(run)[1][len(run.case.samples) :]
+
+
+@law(
+    "I13",
+    "a fallback is recorded if, and only if, something sparse runs dense",
+    "the operator makes a sparse array dense, or calls another that does, and says nothing",
+    applies=only_operators,
+)
+def fallbacks_recorded(run: Run) -> Any:
+    """Whether records of fallbacks are those that the chosen signature means."""
+    if run.error is not None:
+        return NotConcerned
+    rule, filled = _chosen(run)
+    if rule.signature is None:
+        named = filled
+    else:
+        named = rule.signature.expand(len(run.case.samples)) + rule.signature.outputs
+    dense = [f != n and n == "dense" for f, n in zip(filled, named, strict=True)]
+    count = len(run.records)
+    if any(dense) and not count:
+        return Breach(f"no record, though '{rule}' serves {filled}", "silent")
+    if count > any(dense):
+        return Breach(f"{count} records; the first is {run.records[0]}", "records")
+    return None
+
+
+@law(
+    "V6",
+    "int32 and int64 indices give the same, and a width is kept",
+    "indices are narrowed, or positions are computed in a type too small for them",
+)
+def widths_kept(run: Run) -> Any:
+    """Whether the indices of sparse results are as wide as the widest of sparse inputs."""
+    widths = [s.width for s in run.case.samples if s.sparse]
+    if run.error is not None or not widths or run.case.declared or run.subject.dialect == "scipy":
+        return NotConcerned
+    if run.subject.operator is not None and not is_native(run):
+        return NotConcerned
+    widest = "int64" if "int64" in widths else "int32"
+    for x in run.results:
+        for name, part in getattr(x, "aux", {}).items():
+            if part.dtype != widest:
+                text = f"{name} of the result is {part.dtype}; the inputs have {widest}"
+                return Breach(text, "width")
+    return None
+
+
+def is_native(run: Run) -> bool:
+    rule, filled = _chosen(run)
+    if rule.signature is None:
+        return True
+    return filled == rule.signature.expand(len(run.case.samples)) + rule.signature.outputs
+
+
+@law(
+    "V13",
+    "results survive pickle and a way through scipy",
+    "the result holds memory that is not its own, or arrays of another class",
+)
+def round_trip(run: Run) -> Any:
+    """Whether a result is the same after a round trip."""
+    if run.error is not None or run.case.number % _SELDOM:
+        return NotConcerned
+    for x in run.results:
+        if not isinstance(x, NDArray):
+            return NotConcerned
+        again = pickle.loads(pickle.dumps(x))
+        if again.spec != x.spec or fingerprint(again) != fingerprint(x):
+            return Breach(f"{x.spec} comes back as {again.spec}, or with other bytes", "pickle")
+        if x.stype == "csr" and x.dtype.kind != "V":
+            back = asarray(x.asscipy())
+            if back.spec != x.spec or differing(densify(back), densify(x)).any():
+                return Breach(f"{x.spec} comes back from scipy as {back.spec}", "scipy")
+    return None
+
+
