@@ -22,10 +22,12 @@ class Declaration(Slots):
         outputs: Sequence[str] = ("out",),
         *,
         mutates: Sequence[str] = (),
+        needs_stype: bool = False,
         shapes: str | None = None,
         reference: Callable[..., Any] | None = None,
     ):
         super().__init__(describe, outputs, mutates)
+        self.needs_stype = needs_stype
         self.shapes = shapes
         self.reference = reference
         self.kernels: list[Rule] = []

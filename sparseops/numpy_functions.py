@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from sparseops.protocols import overwrite
+from sparseops.protocols import is_asked_by_scipy, overwrite
 from sparseops.registry import operators
 
 _PACKAGE = __name__.partition(".")[0] + "."
@@ -175,6 +175,14 @@ def _round(operator, a, decimals=0):
     if decimals or a.dtype.kind not in "fc":
         raise TypeError(f"np.round rounds floating values to whole ones here; {_WAY_OUT}")
     return operator(a)
+
+
+@_serves(np.atleast_2d)
+def _atleast_2d(a):
+    if not is_asked_by_scipy():
+        _refuse("atleast_2d")
+    # In scipy before 1.15 it stands where newer versions convert the array.
+    return np.empty((1, 1), object)
 
 
 @_serves(np.copy)

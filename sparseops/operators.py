@@ -1,6 +1,7 @@
 """Operators: what they infer, and how they are called."""
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
@@ -112,6 +113,8 @@ class Operator(Inference):
 
     def _make_plan(self, args: Sequence[Any], stype: Any, params: dict[str, Any]) -> Plan:
         self.check_count(args)
+        if self.needs_stype and stype is None:
+            raise TypeError(f"{self.__name__}() needs stype=, the storage of its result")
         values = complete(self, params)
         backend = self._backend(args)
         inputs = [x.spec if type(x) is NDArray else x for x in args]
@@ -179,6 +182,7 @@ def operator(
     *,
     outputs: Sequence[str] = ("out",),
     mutates: Sequence[str] = (),
+    needs_stype: bool = False,
     shapes: str | None = None,
     reference: Callable[..., Any] | None = None,
 ) -> Any:
@@ -195,6 +199,8 @@ def operator(
         The names of the results.
     mutates : sequence of str, optional
         Inputs that are states: kernels return their new storages after the outputs.
+    needs_stype : bool, optional
+        Whether a call must declare its result with ``stype=``.
     shapes : str, optional
         Axes in NumPy's gufunc notation, such as ``"(m,n),(m)->(m,n)"``, for tools.
     reference : callable, optional
@@ -219,8 +225,13 @@ def operator(
       (0, 1)  2.0
     """
     if describe is None:
-        return lambda function: operator(
-            function, outputs=outputs, mutates=mutates, shapes=shapes, reference=reference
+        return partial(
+            operator,
+            outputs=outputs,
+            mutates=mutates,
+            needs_stype=needs_stype,
+            shapes=shapes,
+            reference=reference,
         )
     if not callable(describe):
         raise TypeError(f"operator() decorates a function, not {describe!r}")
@@ -233,6 +244,13 @@ def operator(
     if known is not None and known.__module__.startswith(_PACKAGE):
         if not describe.__module__.startswith(_PACKAGE):
             raise ValueError(f"{name!r} is a built-in operator; choose another name")
-    made = Operator(describe, outputs, mutates=mutates, shapes=shapes, reference=reference)
+    made = Operator(
+        describe,
+        outputs,
+        mutates=mutates,
+        needs_stype=needs_stype,
+        shapes=shapes,
+        reference=reference,
+    )
     operators[name] = made
     return made

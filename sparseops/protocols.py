@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Sequence
+from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import numpy as np
 from sparseops.errors import BackendError, DTypeError, GradientError, ShapeError, StorageError
 from sparseops.registry import operators
 
+_PACKAGE = __name__.partition(".")[0] + "."
 #: The methods in which scipy.sparse asks NumPy whether the other operand is an array.
 _ASKING = {
     f"__{name}__" for name in ("matmul", "mul", "truediv", "eq", "ne", "lt", "le", "gt", "ge")
@@ -106,7 +108,7 @@ def _check_kept(found: Any, target: Any, written: str, instead: str) -> None:
 
 def to_numpy(x: Any, dtype: Any, copy: bool | None) -> np.ndarray:
     """The values of the dense `x` for NumPy, read-only where they are shared."""
-    if _is_asked_by_scipy():
+    if is_asked_by_scipy():
         # What scipy.sparse takes as "no array": it then leaves the operation to `x`.
         return np.empty((), object)
     _check_leaves(x, "NumPy")
@@ -115,14 +117,20 @@ def to_numpy(x: Any, dtype: Any, copy: bool | None) -> np.ndarray:
     return np.array(x.data, dtype, copy=copy)
 
 
-def _is_asked_by_scipy() -> bool:
-    """Whether NumPy converts the array for an operator of a scipy matrix, such as ``m @ x``."""
-    frame = sys._getframe(3)
-    while frame is not None and frame.f_globals.get("__name__", "").startswith("scipy.sparse._"):
+def is_asked_by_scipy() -> bool:
+    """Whether NumPy is called for an operator of a matrix of scipy, such as ``m @ x``."""
+    frame = sys._getframe(1)
+    while frame is not None and _module(frame).startswith(_PACKAGE):
+        frame = frame.f_back
+    while frame is not None and _module(frame).startswith("scipy.sparse._"):
         if frame.f_code.co_name in _ASKING:
             return True
         frame = frame.f_back
     return False
+
+
+def _module(frame: FrameType) -> str:
+    return frame.f_globals.get("__name__") or ""
 
 
 def to_dlpack(x: Any, copy: bool | None = None, **options: Any) -> Any:

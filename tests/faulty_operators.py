@@ -331,10 +331,10 @@ def gradient_of_half():
 
 @fault("G2")
 def gradient_beside_the_stored_places():
-    def square(x):
+    def squared_too_far(x):
         return x.shape, x.dtype
 
-    op = so.operator(square)
+    op = so.operator(squared_too_far)
     op.forward("dense -> dense", "csr -> csr")(lambda b, x: x.with_data(x.data * x.data))
     op.backward("x", "dense -> dense")(lambda g, x: 2.0 * g * x)
     op.backward("x", "dense; csr -> dense")(lambda g, x: 2.0 * g * x.tostype("dense") + g)

@@ -254,3 +254,8 @@ def test_a_kernel_for_one_backend_serves_it_alone(twin):
         assert op(x).stype == "dense"
         assert op(x.to("twin")).stype == "csr"
     assert len(records) == 1
+
+
+def test_a_cast_without_its_storage_is_refused():
+    with pytest.raises(TypeError, match="needs stype="):
+        so.cast_storage(so.csr_array([[1.0]]))

@@ -66,6 +66,16 @@ def unpacking(name: str) -> Iterator[None]:
         raise FormatError(f"{name}: the gzip file is damaged or cut off: {error}") from error
 
 
+def read_whole(opened: IO[bytes], name: str, limit: int | None) -> bytes:
+    """All of `opened`; FormatError if it unpacks to more than `limit` bytes."""
+    if limit is None or not isinstance(opened, gzip.GzipFile):
+        return opened.read()
+    content = opened.read(limit + 1)
+    if len(content) > limit:
+        raise FormatError(f"{name}: it unpacks to more than {limit} bytes, which is the limit=")
+    return content
+
+
 def _unpacked(opened: Any) -> IO[bytes]:
     """`opened`, or what it unpacks to."""
     return gzip.GzipFile(fileobj=opened) if opened.peek(2)[:2] == _GZIP else opened

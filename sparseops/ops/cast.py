@@ -14,7 +14,7 @@ __all__ = ["cast", "cast_storage", "sparse_mask"]
 SAME = ("dense -> dense", "row_sparse -> row_sparse", "csr -> csr")
 
 
-@operator(shapes="(m,n)->(m,n)", reference=lambda x: x)
+@operator(needs_stype=True, shapes="(m,n)->(m,n)", reference=lambda x: x)
 def cast_storage(x):
     """`x` in the storage type declared by ``stype=``, with equal values.
 

@@ -60,7 +60,8 @@ class Drawer:
 
     def native(self, which: int = 0) -> list[Combination]:
         """The combinations of storages that signatures take as they are."""
-        return self._known(which, len(self.subject.axes.inputs) + self.subject.axes.repeated)[0]
+        count = len(self.subject.axes.inputs) + self.subject.axes.repeated
+        return list(dict.fromkeys(self._known(which, count)[0]))
 
     def _combination(self, which: int, count: int, turn: int) -> Combination | None:
         native, others = self._known(which, count)
@@ -74,6 +75,8 @@ class Drawer:
         if (which, count) not in self._combinations:
             found = self.subject.combinations(self.subject.params[which], count)
             native = [combination for combination in found if combination.native]
+            # Twice as often with something sparse as without.
+            native += [c for c in native if {"csr", "row_sparse"} & set(c.stypes)]
             others = [combination for combination in found if not combination.native]
             self._combinations[which, count] = native, others
         return self._combinations[which, count]

@@ -28,7 +28,7 @@ class Profile(NamedTuple):
 
 
 PROFILES = {
-    "quick": Profile(120, 1.5, 4.0),
+    "quick": Profile(150, 1.5, 4.0),
     "ci": Profile(1000, 12.0, 15.0),
     "deep": Profile(20_000, 240.0, 60.0),
 }

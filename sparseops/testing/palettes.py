@@ -41,9 +41,10 @@ def exact(dtype: Any) -> np.ndarray:
 
 @lru_cache
 def wide(dtype: Any) -> np.ndarray:
-    """The exact values, and one that a narrower dtype would change."""
+    """The exact values and, more often than these, one that a narrower dtype would change."""
     dtype = np.dtype(dtype)
-    return _array((*_VALUES[dtype.kind], *(_WIDE[n] for n in (dtype.name,) if n in _WIDE)), dtype)
+    more = (_WIDE[dtype.name],) * 3 if dtype.name in _WIDE else ()
+    return _array((*_VALUES[dtype.kind], *more), dtype)
 
 
 @lru_cache
