@@ -1,5 +1,7 @@
 """Sparse tensors, and operators that declare the storage of their results and gradients."""
 
+from importlib import import_module
+
 from sparseops import optim
 from sparseops.autograd import Tape, grad, is_training, value_and_grad
 from sparseops.backend import get_backend, register_backend, use_backend
@@ -15,10 +17,18 @@ from sparseops.errors import (
     SparseOpsError,
     StorageError,
 )
-from sparseops.graph import infer_storage
+from sparseops.graph import Graph, trace
 from sparseops.ndarray import NDArray
 from sparseops.operators import Operator, operator
 from sparseops.ops import *
 from sparseops.policy import Fallback, FallbackWarning, fallback
 from sparseops.spec import Spec, StorageType
 from sparseops.storage import CSR, Dense, RowSparse, Storage
+from sparseops.symbol import infer_storage
+
+
+def __getattr__(name: str) -> object:
+    """The module `io`, imported when it is first asked for."""
+    if name != "io":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return import_module("sparseops.io")

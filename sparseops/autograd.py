@@ -111,7 +111,7 @@ class Tape:
         if self.spent:
             raise GradientError(_SPENT)
         targets, sources = _listed(y, "y"), _listed(w, "w")
-        asks = (None,) * len(sources) if stypes is None else _asks(stypes, len(sources))
+        asks = (None,) * len(sources) if stypes is None else as_asks(stypes, len(sources))
         heads = _heads(targets, output_gradients)
         calls = list(self.calls)
         asked = {x.token: ask for x, ask in zip(sources, asks, strict=True)}
@@ -205,7 +205,8 @@ def _listed(found: Any, name: str, count: int | None = None) -> list[NDArray]:
     return list(arrays)
 
 
-def _asks(stypes: Any, count: int) -> list[str | None]:
+def as_asks(stypes: Any, count: int) -> list[str | None]:
+    """The storages asked for `count` gradients, as ``stypes=`` says."""
     asks = [stypes] * count if isinstance(stypes, str) else list(stypes)
     if len(asks) != count:
         raise GradientError(f"stypes has {len(asks)} storages; w has {count} arrays")

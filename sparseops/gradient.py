@@ -16,7 +16,8 @@ from sparseops.registry import operators
 from sparseops.signature import choose_gradient, table
 from sparseops.spec import Spec
 
-_HEAD, _INPUT, _INPUTS, _OUTPUT, _STATE = range(5)
+#: Where a rule's value comes from; see `Choice.sources`.
+HEAD, INPUT, INPUTS, OUTPUT, STATE = range(5)
 
 
 class Choice:
@@ -40,15 +41,15 @@ class Choice:
         inputs = dict(operator.named_inputs(range(count)))
         for name in rule.wants:
             if name in operator.head_names:
-                self.sources.append((name, _HEAD, operator.head_names.index(name)))
+                self.sources.append((name, HEAD, operator.head_names.index(name)))
             elif name == operator.variadic:
-                self.sources.append((name, _INPUTS, inputs[name]))
+                self.sources.append((name, INPUTS, inputs[name]))
             elif name in inputs:
-                self.sources.append((name, _INPUT, inputs[name][0]))
+                self.sources.append((name, INPUT, inputs[name][0]))
             elif name in operator.outputs:
-                self.sources.append((name, _OUTPUT, operator.outputs.index(name)))
+                self.sources.append((name, OUTPUT, operator.outputs.index(name)))
             elif name == "state":
-                self.sources.append((name, _STATE, None))
+                self.sources.append((name, STATE, None))
             elif name in plan.params:
                 self.constants[name] = plan.params[name]
             else:
@@ -58,7 +59,7 @@ class Choice:
                 elif isinstance(plan.inputs[slots[0]], Spec):
                     self.constants[name] = plan.inputs[slots[0]]
                 else:
-                    self.sources.append((name, _INPUT, slots[0]))
+                    self.sources.append((name, INPUT, slots[0]))
 
 
 Steps = list[tuple[Call, list[Choice]]]
@@ -184,17 +185,17 @@ def _apply(
     try:
         values = choice.constants.copy()
         for name, kind, at in choice.sources:
-            if kind == _HEAD:
+            if kind == HEAD:
                 g = arrived[at]
                 if g is None or g.storage.stype != choice.heads[at]:
                     g = _bring(call, at, choice.heads[at], g, brought)
                 # An alias: what a rule writes into it must reach no other rule, nor the caller.
                 values[name] = g.alias()
-            elif kind == _INPUT:
+            elif kind == INPUT:
                 values[name] = _saved(call, at, choice.stypes[at])
-            elif kind == _OUTPUT:
+            elif kind == OUTPUT:
                 values[name] = _saved_output(call, at)
-            elif kind == _INPUTS:
+            elif kind == INPUTS:
                 values[name] = tuple([_saved(call, slot, choice.stypes[slot]) for slot in at])
             else:
                 values[name] = call.state

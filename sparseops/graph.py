@@ -1,138 +1,297 @@
-"""Storage inference of a function from names of storages alone: no shapes, no values."""
+"""Graphs: what a function computes, with the storage of every value, before values exist."""
 
-import inspect
-from collections.abc import Callable, Sequence
-from typing import Any, NoReturn
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
-from sparseops.constructors import asarray
+from sparseops.differentiation import differentiate
 from sparseops.errors import StorageError
-from sparseops.operand import Operand
-from sparseops.operators import Operator
-from sparseops.parameters import complete
-from sparseops.signature import NUMBERS, SCALAR
-from sparseops.spec import UNDEFINED, as_stype
+from sparseops.execution import Execution, execute
+from sparseops.inputs import as_input, as_traced, backend_of, input_names
+from sparseops.ndarray import NDArray
+from sparseops.nesting import form_of_nest, map_leaves, walk_leaves
+from sparseops.program import Assignment, Node, Program, Value
+from sparseops.spec import UNDEFINED, Spec, as_stype
+from sparseops.traced import Traced
+from sparseops.tracing import Tracer, check_storages
 
 
-class InferredStorages(dict):
-    """The storage of every named value, and `outputs`, those of the results in order."""
+class Graph:
+    """The calls that a function makes, in order, and what is inferred of every value.
 
-    outputs: tuple[str, ...] = ()
-
-
-class _Symbol(Operand):
-    """A value of which only the storage is known, or not even that yet."""
-
-    __slots__ = ("stype",)
-
-    def __init__(self, stype: str):
-        self.stype = stype
-
-    @property
-    def shape(self) -> NoReturn:
-        """Not known."""
-        raise StorageError("infer_storage knows storages alone, not shapes; use so.trace")
-
-    @property
-    def dtype(self) -> NoReturn:
-        """Not known."""
-        raise StorageError("infer_storage knows storages alone, not dtypes; use so.trace")
-
-    def trace_call(self, operator: Operator, args: Any, stype: Any, params: Any) -> Any:
-        """The results of one call: the storages that the operator infers."""
-        given = [
-            x if isinstance(x, (_Symbol, *NUMBERS)) else _Symbol(asarray(x).stype) for x in args
-        ]
-        operator.check_count(given)
-        filled = _infer(operator, given, operator.declared(stype), params)
-        for x, settled in zip(given, filled, strict=False):
-            if isinstance(x, _Symbol):
-                x.stype = settled
-        results = tuple(_Symbol(stype) for stype in filled[len(given) :])
-        return results[0] if len(results) == 1 else results
-
-
-def infer_storage(function: Callable[..., Any], /, **stypes: str) -> InferredStorages:
-    """The storages of a function's values, from those of its inputs.
-
-    Calls are inferred in the order in which `function` makes them; an input left open gets the
-    storage that the first call using it gives it, dense if none does. Describing functions do not
-    run, so shapes and dtypes are not known inside.
-
-    Parameters
-    ----------
-    function : callable
-        An operator, or a function written with operators.
-    **stypes : str
-        The storages of inputs by name, and for an operator also of results; what is left out is
-        "undefined".
-
-    Returns
-    -------
-    InferredStorages
-        A mapping from each input (and each result of an operator) to its storage; `.outputs` has
-        the results in order.
-
-    Raises
-    ------
-    StorageError
-        If no signature fits a call, or `function` reads a shape or dtype.
+    Made by `trace`; never changed: `infer` and `gradient` give other graphs. Values are called by
+    the names of the function's parameters (``name.key`` inside of nested arguments), results by
+    the operator that gives them (`dot`, `dot_2` …), and what the function returns also ``out``
+    (``out.0``, ``out.key`` where it is nested).
 
     Examples
     --------
     >>> import sparseops as so
-    >>> so.infer_storage(so.dot, a="csr", b="dense")
-    {'a': 'csr', 'b': 'dense', 'out': 'dense'}
-    >>> so.infer_storage(lambda x, w: so.dot(x, w, transpose_a=True) * 2, x="csr").outputs
-    ('row_sparse',)
+    >>> x, w = so.Spec((8, 1000), "float32", "csr"), so.Spec((1000, 1), "float32", "undefined")
+    >>> graph = so.trace(lambda x, w: so.sum(so.dot(x, w)))(x, w)
+    >>> graph
+    <graph of 2 calls>
+      x    float32[8,1000] csr    input
+      w    float32[1000,1] dense  input
+      dot  float32[8,1] dense     = dot(x, w)
+      sum  float32[] dense        = sum(dot)  -> out
+    >>> graph.gradient("w").outputs
+    [Spec((1000, 1), 'float32', 'row_sparse')]
     """
-    stypes = {name: as_stype(stype) for name, stype in stypes.items()}
-    if isinstance(function, Operator):
-        return _of_operator(function, stypes)
-    parameters = inspect.signature(function).parameters
-    for name in stypes:
-        if name not in parameters:
-            raise TypeError(f"the function has no input {name!r}; it has {', '.join(parameters)}")
-    symbols = {
-        name: _Symbol(stypes.get(name, UNDEFINED))
-        for name, parameter in parameters.items()
-        if name in stypes or parameter.default is parameter.empty
-    }
-    results = function(**symbols)
-    listed = results if isinstance(results, (tuple, list)) else (results,)
-    found = InferredStorages(
-        {name: "dense" if x.stype == UNDEFINED else x.stype for name, x in symbols.items()}
-    )
-    found.outputs = tuple("dense" if x.stype == UNDEFINED else x.stype for x in listed)
-    return found
+
+    def __init__(
+        self,
+        program: Program,
+        assignment: Assignment,
+        signature: tuple[Any, Any],
+        specs: Mapping[int, Spec],
+        seen: Mapping[int, str],
+        declared: Mapping[int, str],
+    ):
+        self.program = program
+        self.assignment = assignment
+        self._arguments, self._results = signature
+        self._specs = specs
+        self._seen = seen
+        self._declared = declared
+        self._made_by: Callable[[Graph], Graph] | None = None
+        self._forward: Graph | None = None
+
+    @property
+    def calls(self) -> list[Node]:
+        """The calls in order."""
+        return list(self.program.nodes)
+
+    @property
+    def inputs(self) -> dict[str, Spec]:
+        """The spec of each input, by name."""
+        return {value.name: self.spec(value) for value in self.program.inputs}
+
+    @property
+    def outputs(self) -> list[Spec]:
+        """The specs of what the function returns, in order."""
+        return [self.spec(value) for _, value in self._leaves()]
+
+    def spec(self, value: Value) -> Spec:
+        """What is inferred of a value."""
+        return self.assignment.forms[value.number].spec
+
+    def infer(self, **declared: str) -> "Graph":
+        """The graph with other storages declared, and what follows from them.
+
+        One pass in the order of the calls: an input that nobody declares is settled by the first
+        call that uses it, and a declared result is met by the call that makes it. O(calls).
+
+        Parameters
+        ----------
+        **declared : str
+            Storages by the names of inputs and results; "undefined" takes a declaration back.
+
+        Raises
+        ------
+        StorageError
+            If no signature fits a call, or a result is declared otherwise by its ``stype=``.
+        """
+        if self._forward is not None:
+            return self._made_by(self._forward.infer(**declared))
+        wanted = dict(self._declared)
+        values = self._by_name()
+        for name, stype in declared.items():
+            if name not in values:
+                raise TypeError(f"the graph has no value {name!r}; it has {', '.join(values)}")
+            wanted[values[name].number] = as_stype(stype)
+        assignment = self._assign(wanted)
+        check_storages(self._seen, self.program, assignment)
+        return self._with(self.program, assignment, self._results, wanted)
+
+    def gradient(self, wrt: Any, stypes: Any = None) -> "Graph":
+        """The graph of the gradients of what the function returns, by inputs.
+
+        The calls of the graph stay as they are; those that compute gradients are appended, by the
+        rules that a tape would choose, and what the gradients do not need is left out.
+
+        Parameters
+        ----------
+        wrt : str, int or sequence of them
+            Names of inputs, or their places among the inputs.
+        stypes : str or sequence, optional
+            The storage asked for each gradient, as in `Tape.gradient`.
+
+        Returns
+        -------
+        Graph
+            Its outputs are the gradients: one, or a list where `wrt` is a sequence. What the
+            function returns and is not a scalar has a gradient to start from: the further inputs
+            `g` (`g.0` …), by position after the function's own.
+        """
+        single = isinstance(wrt, (str, int))
+        sources = [self._source(name) for name in ([wrt] if single else wrt)]
+        targets = [value for _, value in self._leaves()]
+        found = differentiate(self.program, self.assignment, targets, sources, stypes)
+        results = found.gradients[0] if single else found.gradients
+        graph = self._with(found.program, found.assignment, results, {})
+        graph._arguments = found.arguments(self._arguments)
+        graph._forward = self
+        graph._made_by = lambda forward: forward.gradient(wrt, stypes)
+        return graph
+
+    def run(self, *arrays: Any, workers: int = 1) -> Any:
+        """What the function returns for `arrays`: the values and storages of eager execution.
+
+        Parameters
+        ----------
+        *arrays : array
+            The inputs, nested as the function takes them, in the storages inferred.
+        workers : int, optional
+            How many calls may run at once, in threads that see the caller's context; the first
+            exception is the one that a single worker would raise.
+        """
+        return self.execute(*arrays, workers=workers).result
+
+    def execute(self, *arrays: Any, workers: int = 1) -> Execution:
+        """The run as an object: its `result`, and `peak_bytes`, the most bytes of results held at
+        once.
+        """
+        given = self._check(arrays)
+        leaves = [value for _, value in self._leaves()]
+        done = execute(self.program, self.assignment, given, leaves, workers)
+        done.result = map_leaves(lambda x: done.values[x.number], self._results)
+        return done
+
+    def _assign(self, wanted: Mapping[int, str]) -> Assignment:
+        program, assignment = self.program, Assignment(self.program.backend)
+        for value in program.values:
+            if value.constant is not None:
+                assignment.add_value(value, value.constant.spec)
+        for value in program.inputs:
+            spec = self._specs[value.number]
+            stype = wanted.get(value.number, spec.stype)
+            assignment.add_value(value, Spec(spec.shape, spec.dtype, stype))
+        for node in program.nodes:
+            assignment.add_node(node, declared_results(node, wanted))
+        assignment.close(program.inputs)
+        return assignment
+
+    def _with(self, program: Any, assignment: Any, results: Any, declared: Any) -> "Graph":
+        signature = self._arguments, results
+        return Graph(program, assignment, signature, self._specs, self._seen, declared)
+
+    def _leaves(self) -> list[tuple[str, Value]]:
+        return list(walk_leaves(self._results, "out"))
+
+    def _by_name(self) -> dict[str, Value]:
+        """Values by name; those that the program names before those that are only returned."""
+        values = {name: value for name, value in self._leaves()}
+        return values | {v.name: v for v in self.program.values if v.constant is None}
+
+    def _source(self, wrt: Any) -> Value:
+        inputs = {value.name: value for value in self.program.inputs}
+        names = list(inputs)
+        if isinstance(wrt, int) and -len(names) <= wrt < len(names):
+            return inputs[names[wrt]]
+        if wrt not in inputs:
+            raise TypeError(f"the graph has no input {wrt!r}; it has {', '.join(names)}")
+        return inputs[wrt]
+
+    def _check(self, arrays: Sequence[Any]) -> dict[int, NDArray]:
+        """The arrays by the numbers of their inputs, held to what was inferred."""
+        expected, given = list(self._arguments), list(arrays)
+        if form_of_nest(expected) != form_of_nest(given):
+            names = ", ".join(value.name for value in self.program.inputs)
+            raise TypeError(f"run() takes arrays for {names}, nested as the function takes them")
+        found = {}
+        pairs = zip(walk_leaves(expected, ""), walk_leaves(given, ""), strict=True)
+        for (_, value), (_, x) in pairs:
+            if type(value) is Value:
+                found[value.number] = as_input(x, value.name, self.spec(value), self.program)
+        return found
+
+    def __repr__(self) -> str:
+        spoken = {value.number: name for name, value in self._leaves()}
+        rows = [(v.name, str(self.spec(v)), "input") for v in self.program.inputs]
+        for node in self.program.nodes:
+            shown = [x.name if type(x) is Value else repr(x) for x in node.args]
+            shown += [f"{name}={value!r}" for name, value in node.given_parameters]
+            for value in node.results:
+                text = f"= {node.operator.__name__}({', '.join(shown)})"
+                if value.number in spoken:
+                    text += f"  -> {spoken[value.number]}"
+                rows.append((value.name, str(self.spec(value)), text))
+        widths = [max(map(len, column)) for column in list(zip(*rows, strict=True))[:2]]
+        head = f"<graph of {len(self.program.nodes)} calls>"
+        return "\n".join(
+            [head, *(f"  {a:<{widths[0]}}  {b:<{widths[1]}}  {c}" for a, b, c in rows)]
+        )
 
 
-def _of_operator(operator: Operator, stypes: dict[str, str]) -> InferredStorages:
-    names = (*operator.inputs, *operator.outputs)
-    for name in stypes:
-        if name not in names:
-            raise TypeError(f"{operator.__name__} has no slot {name!r}; it has {', '.join(names)}")
-    declared = tuple(stypes.get(name, UNDEFINED) for name in operator.outputs)
-    inputs = [_Symbol(stypes.get(name, UNDEFINED)) for name in operator.inputs]
-    params = {name: d for name, d in operator.defaults.items() if d is not inspect.Parameter.empty}
-    filled = _infer(operator, inputs, declared, params, complete_parameters=False)
-    found = InferredStorages(zip(names, filled, strict=True))
-    found.outputs = filled[len(inputs) :]
-    return found
+def trace(function: Callable[..., Any]) -> Callable[..., Graph]:
+    """A function from specs to the graph of what `function` computes.
+
+    `function` runs once, on values of which shape, dtype and storage are known, and nothing else.
+    It may branch on shapes, dtypes and arguments that are no arrays; to branch on values is an
+    error that names the line. Arrays that it captures are constants.
+
+    Parameters
+    ----------
+    function : callable
+        Written with operators of sparseops, Python and NumPy; it takes and returns arrays, also in
+        tuples, lists and dictionaries.
+
+    Returns
+    -------
+    callable
+        ``(*specs, **specs) -> Graph``; a storage may be "undefined", an array stands for its spec,
+        and other values are passed on as they are.
+
+    Raises
+    ------
+    TraceError
+        If the function reads values, changes arrays, does not end, or returns no arrays.
+
+    Examples
+    --------
+    >>> import sparseops as so
+    >>> x = so.Spec((3, 4), "float64", "csr")
+    >>> so.trace(lambda x: {"double": x + x, "total": x.sum()})(x).outputs
+    [Spec((3, 4), 'float64', 'csr'), Spec((), 'float64', 'dense')]
+    """
+
+    def traced(*specs: Any, **named: Any) -> Graph:
+        names = input_names(function, len(specs), named)
+        arguments = [*specs, *named.values()]
+        tracer = Tracer(backend_of(arguments))
+        known: dict[int, Spec] = {}
+        values, symbols = [], []
+        for name, argument in zip(names, arguments, strict=True):
+            leaves = iter([n for n, _ in walk_leaves(argument, name)])
+            made = map_leaves(lambda x: as_traced(tracer, next(leaves), x, known), argument)  # noqa: B023
+            symbols.append(made)
+            values.append(map_leaves(lambda x: x.value if type(x) is Traced else None, made))
+        results = tracer.results_of(
+            function, symbols[: len(specs)], dict(zip(named, symbols[len(specs) :], strict=True))
+        )
+        tracer.assignment.close(tracer.program.inputs)
+        return Graph(
+            tracer.program, tracer.assignment, (tuple(values), results), known, tracer.seen, {}
+        )
+
+    return traced
 
 
-def _infer(
-    operator: Operator,
-    inputs: Sequence[Any],
-    declared: Sequence[str],
-    params: dict[str, Any],
-    complete_parameters: bool = True,
-) -> tuple[str, ...]:
-    known = [SCALAR if isinstance(x, NUMBERS) else x.stype for x in inputs]
-    slots: dict[int, list[int]] = {}
-    for slot, x in enumerate(inputs):
-        if known[slot] == UNDEFINED:
-            slots.setdefault(id(x), []).append(slot)
-    same = [shared for shared in slots.values() if len(shared) > 1]
-    if complete_parameters:
-        params = complete(operator, params)
-    return operator.choose((*known, *declared), params, numbers=inputs, same=same)[1]
+def declared_results(node: Node, wanted: Mapping[int, str]) -> tuple[str, ...]:
+    """The storages declared for the results of a call, by ``stype=`` and by `infer`."""
+    found = list(node.declared)
+    for position, value in enumerate(node.results):
+        stype = wanted.get(value.number, UNDEFINED)
+        if stype == UNDEFINED:
+            continue
+        if found[position] not in (UNDEFINED, stype):
+            raise StorageError(
+                f"{value.name} is declared {stype}, and {found[position]} by stype= of "
+                f"{node.operator.__name__} at {node.place}",
+                operator=node.operator.__name__,
+                slot=value.name,
+                declared=stype,
+                available=found[position],
+            )
+        found[position] = stype
+    return tuple(found)

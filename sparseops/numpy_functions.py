@@ -181,7 +181,7 @@ def _round(operator, a, decimals=0):
 def _atleast_2d(a):
     if not is_asked_by_scipy():
         _refuse("atleast_2d")
-    # In scipy before 1.15 it stands where newer versions convert the array.
+    # In scipy 1.13 it stands where newer versions convert the array.
     return np.empty((1, 1), object)
 
 

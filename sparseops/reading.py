@@ -68,7 +68,8 @@ def _read_row_sparse(x: Any, key: Key) -> Any:
         axes = [axis for axis in range(len(key.items)) if axis != lead]
         return _read_dense(operators["row"](x, first), _of_axes(key, axes))
     if lead:
-        if len(key.items) > 2 or any(is_array(i) and (i is not first or i.ndim > 1) for i in key.items):
+        one = is_all(key.items[0]) and not (is_array(first) and first.ndim > 1)
+        if len(key.items) > 2 or not one:
             _refuse(x, "an axis before the rows would be stored whole", "put None behind the rows")
         return operators["transpose"](operators["reshape"](_read_rows(x, first), shape=(-1, 1)))
     if any(is_array(key.items[axis]) for axis in key.new):
@@ -120,7 +121,7 @@ def _of_axes(key: Key, axes: Sequence[int]) -> Key:
 
 
 def _is_mesh(items: Sequence[Any]) -> bool:
-    """Whether the items are index arrays that each vary along their own axis, as np.ix_ has them."""
+    """Whether the items are arrays that vary along their own axis alone, as those of np.ix_ do."""
     if not all(map(is_array, items)) or items[0].ndim != len(items):
         return False
     shapes = [(1,) * (len(items) - item.ndim) + tuple(item.shape) for item in items]

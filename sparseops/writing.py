@@ -93,10 +93,10 @@ def _write_row_sparse(x: Any, key: Key, value: Any) -> None:
         if any(map(is_array, rest)):
             _refuse(x, "arrays behind a slice of the rows are not assigned to")
         first = np.arange(*first)
-    rows = is_array(first) and first.ndim == 1 and all(map(is_all, rest))
     if isinstance(value, Operand):
-        shape = (len(first), *x.shape[1:]) if rows else None
-        value = value.tostype("dense" if value.shape != shape or value.stype == "dense" else x.stype)
+        rows = is_array(first) and first.ndim == 1 and all(map(is_all, rest))
+        kept = rows and value.stype != "dense" and value.shape == (first.shape[0], *x.shape[1:])
+        value = value.tostype(x.stype if kept else "dense")
     _replace(x, [first, *rest], value)
 
 

@@ -17,7 +17,8 @@ LAYERS = (
     "errors, spec, coalesce, storage, backend, registry, preview, picture, protocols, "
     "numpy_functions, operand, form, keys, reading, writing, ndarray, intake, constructors, "
     "creation, arguments, signature, policy, call, gradient, autograd, plan, slots, parameters, "
-    "results, declaration, inference, operators, graph, report, ops, optim, io, "
+    "results, declaration, inference, operators, nesting, settling, program, traced, tracing, "
+    "inputs, symbol, backpropagation, differentiation, execution, graph, report, ops, optim, io, "
     "testing, bench, demo, cli, __init__"
 ).split(", ")
 # Programs written on the public names, as a user's would be; the package never imports them.

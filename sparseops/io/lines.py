@@ -121,8 +121,6 @@ def _checked(place: "_Place", what: str, values: Any, good: Any, starts: Any) ->
 def _refuse_pairs(place: "_Place", colons: Any, starts: Any, stops: Any) -> NoReturn:
     inside = np.searchsorted(colons, stops) - np.searchsorted(colons, starts)
     wrong = inside != 1
-    if not wrong.any():  # a colon in a label
-        place.refuse(int(colons[0]), "a line starts with its label, a number")
     at = int(starts[wrong.argmax()])
     place.refuse(at, f"{place.token(at, pair=True)!r} is not column:value")
 

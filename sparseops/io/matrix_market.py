@@ -28,6 +28,7 @@ _VALUES = {
     "complex": (_FLOAT, _FLOAT),
     "pattern": (),
 }
+_FIELDS = {"f": "real", "i": "integer", "u": "unsigned-integer", "c": "complex"}
 _SPACE = rb"[ \t]+"
 #: The signs of the mirrored half, and the least distance from it at which entries stand.
 _MIRRORS = {"symmetric": (1, 0), "hermitian": (1, 0), "skew-symmetric": (-1, 1)}
@@ -52,7 +53,7 @@ def read_mtx(file: Any, *, limit: int | None = 2**30) -> NDArray:
     file : path or binary file
         The text, packed by gzip or not; read whole.
     limit : int or None, optional
-        The most bytes that a packed file may unpack to, and that the row pointers of the matrix may
+        The most bytes that a packed file may unpack to, and that making the row pointers may
         take, whose number the file merely states.
 
     Returns
@@ -92,8 +93,8 @@ def read_mtx(file: Any, *, limit: int | None = 2**30) -> NDArray:
     if head.format == "array":
         return array(_scipy_read(text, name))
     rows, columns, _ = head.sizes
-    if limit is not None and (rows + 1) * 4 > limit:
-        fact = f"the row pointers of {rows} rows take more than {limit} bytes, which is the limit="
+    if limit is not None and (rows + 1) * 16 > limit:
+        fact = f"making the row pointers of {rows} rows takes more than limit={limit} bytes"
         _refuse(name, head.lines, fact)
     general = text
     if head.symmetry != b"general":
@@ -145,7 +146,9 @@ def write_mtx(file: Any, x: Any, *, comment: str = "") -> None:
     else:
         matrix = cast(x, stype="csr").to("scipy").asscipy().tocoo()
     with writing(file) as opened:
-        import_module("scipy.io").mmwrite(opened, matrix, comment=comment, symmetry="general")
+        # SciPy's own choice of a field depends on the values: an empty matrix has another.
+        given = {"comment": comment, "field": _FIELDS[x.dtype.kind], "symmetry": "general"}
+        import_module("scipy.io").mmwrite(opened, matrix, **given)
 
 
 def _head(text: bytes, name: str) -> _Head:

@@ -18,7 +18,14 @@ def sliced_columns(backend: Backend, x: CSR, start: int, stop: int, step: int) -
         return csr_part(backend, x, keep, x.indices.astype(np.int64) - start, count)
     places, beside = backend.xp.divmod(x.indices.astype(np.int64) - start, step)
     keep = (beside == 0) & (places >= 0) & (places < count)
-    return csr_part(backend, x, keep, places, count).canonicalize(backend.xp)
+    return _sorted(backend, csr_part(backend, x, keep, places, count))
+
+
+def _sorted(backend: Backend, x: CSR) -> CSR:
+    """`x`, in which no place stands twice, with the columns of each row in order."""
+    xp, rows = backend.xp, backend.row_ids(x)
+    order = xp.lexsort(xp.stack([x.indices, rows]))
+    return CSR(x.data[order], x.indices[order], x.indptr, x.shape)
 
 
 def picked_columns(backend: Backend, x: CSR, ids: Any) -> CSR:
@@ -39,7 +46,7 @@ def picked_columns(backend: Backend, x: CSR, ids: Any) -> CSR:
     columns = order[xp.arange(len(entries)) - before[entries] + first[entries]]
     width = np.result_type(x.indices.dtype, index_dtype(len(entries), len(ids)))
     indptr, shape = before[x.indptr].astype(width), (x.shape[0], len(ids))
-    return CSR(x.data[entries], columns.astype(width), indptr, shape).canonicalize(xp)
+    return _sorted(backend, CSR(x.data[entries], columns.astype(width), indptr, shape))
 
 
 def one_column(backend: Backend, x: CSR, number: int) -> RowSparse:

@@ -32,7 +32,7 @@ def rows_stay(key):
 
 def rows_are_picked(key):
     """numbers stand for the rows"""
-    return len(key) > 0 and is_picked(key[0])
+    return any(map(is_picked, key[:1]))
 
 
 def a_column_is_picked(key):
@@ -47,11 +47,11 @@ def columns_are_picked(key):
 
 def entries_are_picked(key):
     """numbers stand for rows and columns"""
-    return all(map(is_picked, key))
+    return len(key) == 2 and all(map(is_picked, key))
 
 
 @operator
-def gather(x, *ids, key):
+def gather(x, *ids, key=()):
     """What `key` picks of `x`: NumPy's ``x[key]``.
 
     Parameters
@@ -161,7 +161,7 @@ def _gather_sparse_x(g, ids, x, key):
 
 
 @operator
-def scatter(values, *ids, key, shape):
+def scatter(values, *ids, key=(), shape):
     """An array of `shape`, zero but for what `key` picks of it: `values`, added up where they meet.
 
     Parameters

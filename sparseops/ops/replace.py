@@ -6,8 +6,7 @@ from sparseops.errors import DTypeError, ShapeError
 from sparseops.keys import ALL, PICKED, numpy_key, picked_shape
 from sparseops.operators import operator
 from sparseops.ops.gather import entries_are_picked, rows_are_picked
-from sparseops.ops.joining import concat
-from sparseops.ops.rows import check_row_numbers, csr_rows, distinct, locate
+from sparseops.ops.rows import check_row_numbers, csr_rows, distinct, locate, ranges
 from sparseops.ops.structure import counts_to_indptr, find
 from sparseops.signature import NUMBERS
 from sparseops.spec import Spec
@@ -22,7 +21,7 @@ def whole_rows_are_picked(key):
 
 
 @operator
-def replace(x, value, *ids, key):
+def replace(x, value, *ids, key=()):
     """`x` with `value` in place of what `key` picks: what ``x[key] = value`` assigns.
 
     Parameters
@@ -113,14 +112,19 @@ def _width(x, indices, *sizes):
     return np.result_type(x.indices.dtype, index_dtype(largest, *sizes))
 
 
+def _last(backend, places, count):
+    """For each of `count` places the last position at which `places` has it."""
+    last = backend.xp.empty(count, np.int64)
+    last[places] = backend.xp.arange(len(places))
+    return last
+
+
 @replace.forward("row_sparse, row_sparse, dense... -> row_sparse", where=whole_rows_are_picked)
 def _replace_rows(backend, x, value, *ids, key):
     xp = backend.xp
     ids, *_ = _key(backend, x, ids, key)
     named, places = distinct(backend, ids, x.shape[0])
-    last = xp.empty(len(named), np.int64)
-    last[places] = xp.arange(len(ids))
-    at, there = find(backend, last, value.indices)
+    at, there = find(backend, _last(backend, places, len(named)), value.indices)
     kept = ~find(backend, x.indices, named)[1]
     indices = xp.concatenate([x.indices[kept], named[there].astype(_width(x, named))])
     order = xp.argsort(indices, kind="stable")
@@ -131,8 +135,9 @@ def _replace_rows(backend, x, value, *ids, key):
 @replace.forward("csr, csr, dense... -> csr", where=whole_rows_are_picked)
 def _replace_csr_rows(backend, x, value, *ids, key):
     ids, _ = _key(backend, x, ids, key)
-    value = value.with_data(value.data.astype(x.data.dtype, copy=False))
-    return _chosen(backend, x, value, ids, backend.xp.arange(len(ids)))
+    named, places = distinct(backend, ids, x.shape[0])
+    rows = csr_rows(backend, value, _last(backend, places, len(named)))
+    return _with_rows(backend, x, named, rows)
 
 
 @replace.forward("csr, scalar, dense... -> csr", where=whole_rows_are_picked)
@@ -142,16 +147,26 @@ def _clear_csr_rows(backend, x, value, *ids, key):
             f"{value} in every column of a row of csr would store them all; give rows of values"
         )
     ids, _ = _key(backend, x, ids, key)
-    empty = CSR(x.data[:0], x.indices[:0], backend.xp.zeros(2, x.indptr.dtype), (1, x.shape[1]))
-    return _chosen(backend, x, empty, ids, 0)
+    named, _ = distinct(backend, ids, x.shape[0])
+    none = backend.xp.zeros(len(named) + 1, x.indptr.dtype)
+    empty = CSR(x.data[:0], x.indices[:0], none, (len(named), x.shape[1]))
+    return _with_rows(backend, x, named, empty)
 
 
-def _chosen(backend, x, value, ids, rows):
-    """`x` with `rows` of `value` for its rows `ids`."""
-    chosen = backend.xp.arange(x.shape[0])
-    chosen[ids] = x.shape[0] + rows
-    both = concat.kernel("csr", "csr")(backend, x, value, axis=0)
-    return csr_rows(backend, both, chosen)
+def _with_rows(backend, x, named, rows):
+    """`x` with `rows`, a matrix of as many, for its rows `named`, which ascend."""
+    xp = backend.xp
+    starts = x.indptr[named].astype(np.int64)
+    counts, lengths = x.indptr[named + 1] - starts, xp.diff(x.indptr)
+    keep = xp.ones(len(x.indices), bool)
+    keep[ranges(backend, starts, counts)] = False
+    new = xp.diff(rows.indptr)
+    places = xp.repeat(starts - xp.cumsum(counts) + counts, new) + xp.arange(len(rows.indices))
+    lengths[named] = new
+    indptr = counts_to_indptr(backend, lengths, _width(x, rows.indices))
+    data = _inserted(backend, x.data[keep], places, rows.data, x.data.dtype)
+    indices = _inserted(backend, x.indices[keep], places, rows.indices, indptr.dtype)
+    return CSR(data, indices, indptr, x.shape)
 
 
 @replace.forward(
@@ -169,8 +184,9 @@ def _replace_entries(backend, x, value, *ids, key):
     new = _last_of_each(backend, xp.flatnonzero(~there), rows, columns)
     width = _width(x, columns[new], len(data) + len(new))
     places = at[new] + xp.arange(len(new))
-    counts = xp.bincount(rows[new], minlength=x.shape[0])
-    indptr = counts_to_indptr(backend, xp.diff(x.indptr) + counts, width)
+    counts = xp.diff(x.indptr)
+    xp.add.at(counts, rows[new], 1)
+    indptr = counts_to_indptr(backend, counts, width)
     indices = _inserted(backend, x.indices, places, columns[new], width)
     return CSR(_inserted(backend, data, places, values[new], data.dtype), indices, indptr, x.shape)
 

@@ -144,6 +144,14 @@ def stored_rows(backend: Backend, x: RowSparse, ids: Any) -> Any:
     return rows
 
 
+def ranges(backend: Backend, starts: Any, counts: Any) -> Any:
+    """The numbers ``starts[i]``, ``starts[i] + 1``, …, as many as ``counts[i]``, for all i."""
+    xp = backend.xp
+    ends = xp.cumsum(counts, dtype=np.int64)
+    total = int(ends[-1]) if len(ends) else 0
+    return xp.repeat(starts - ends + counts, counts) + xp.arange(total)
+
+
 def locate(backend: Backend, x: CSR, rows: Any, columns: Any) -> tuple[Any, Any]:
     """Where in `x` the places (rows[i], columns[i]) are stored or belong, and whether they are.
 

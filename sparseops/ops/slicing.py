@@ -7,7 +7,7 @@ import numpy as np
 from sparseops.errors import ShapeError
 from sparseops.operators import operator
 from sparseops.ops.cast import sparse_mask
-from sparseops.ops.rows import csr_part, csr_rows
+from sparseops.ops.rows import csr_part, ranges
 from sparseops.ops.structure import counts_to_indptr
 from sparseops.storage import CSR, Dense, RowSparse, index_dtype
 
@@ -65,11 +65,21 @@ def _slice_dense(backend, x, *, start, stop, step):
 @slice_rows.forward("csr -> csr")
 def _slice_csr(backend, x, *, start, stop, step):
     rows = _rows(start, stop, step)
-    if rows.step != 1 or not rows:
-        return csr_rows(backend, x, backend.xp.arange(rows.start, rows.stop, rows.step))
+    if rows.step != 1:
+        return _stepped(backend, x, rows)
     indptr = x.indptr[rows.start : rows.stop + 1]
     entries = slice(int(indptr[0]), int(indptr[-1]))
     indptr = indptr - indptr[0] if entries.start else indptr
+    return CSR(x.data[entries], x.indices[entries], indptr, (len(rows), x.shape[1]))
+
+
+def _stepped(backend, x, rows):
+    """The rows of `x` that the range `rows` has, of any step."""
+    chosen = slice(rows.start, rows.stop if rows.stop >= 0 else None, rows.step)
+    counts = backend.xp.diff(x.indptr)[chosen]
+    filled = backend.xp.flatnonzero(counts)
+    entries = ranges(backend, x.indptr[:-1][chosen][filled].astype(np.int64), counts[filled])
+    indptr = counts_to_indptr(backend, counts, x.indptr.dtype)
     return CSR(x.data[entries], x.indices[entries], indptr, (len(rows), x.shape[1]))
 
 
@@ -150,8 +160,8 @@ def _place_stored(data, indices, x, start, step, num_rows):
 def _place_csr(backend, x, start, *, step, num_rows):
     xp, rows = backend.xp, _placed(x, start, step, num_rows)
     if rows.step < 0:
-        x, rows = csr_rows(backend, x, xp.arange(x.shape[0] - 1, -1, -1)), rows[::-1]
-    counts = xp.zeros(num_rows, np.int64)
+        x, rows = _stepped(backend, x, range(x.shape[0] - 1, -1, -1)), rows[::-1]
+    counts = xp.zeros(num_rows, x.indptr.dtype)
     counts[rows.start : rows.stop : rows.step] = xp.diff(x.indptr)
     indptr = counts_to_indptr(backend, counts, x.indptr.dtype)
     return CSR(x.data, x.indices, indptr, (num_rows, x.shape[1]))

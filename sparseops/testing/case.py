@@ -100,4 +100,5 @@ def _trouble(sample: Sample) -> float:
     """How far the values that are stored are from ones."""
     values = sample.values[sample.stored] if sample.sparse else np.asarray(sample.values)
     with np.errstate(all="ignore"):
-        return float((values != 1).sum() - 0.5 * (values == 0).sum())
+        others = (values != 1).sum() - 0.5 * (values == 0).sum() - 0.1 * (values == 2).sum()
+    return float(others)

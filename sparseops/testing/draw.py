@@ -21,9 +21,11 @@ _COUNTS = (2, 2, 1, 3)
 _DENSE_LAYOUTS = ("strided", "fortran", "offset", "reversed", "broadcast", "big_endian")
 _SPARSE_LAYOUTS = ("strided", "offset", "big_endian")
 #: What can be unusual, of every input and of sparse ones alone.
-_ANYWHERE = ("dtype", "dtype", "no length", "layout", "special", "declared", "read_only")
+_ANYWHERE = ("dtype", "no length", "layout", "special", "declared", "read_only")
 _SPARSE = ("unsorted", "duplicates", "zeros", "int64")
 _HOW_MANY = (1, 1, 2, 2, 3)
+#: The features of five cases after one another; None is a few of them at random.
+_KINDS: tuple[tuple[str, ...] | None, ...] = ((), ("dtype",), (), None, None)
 
 
 class Impossible(Exception):
@@ -33,7 +35,8 @@ class Impossible(Exception):
 class Drawer:
     """The cases of one subject and seed.
 
-    Two cases of five have nothing unusual but the values; the others have a few features each.
+    Of five cases two have nothing unusual but the values, one has another dtype, and the others a
+    few features each. Each kind goes through all combinations of storages.
     """
 
     def __init__(self, subject: Subject, seed: int):
@@ -52,7 +55,9 @@ class Drawer:
         found = self._combination(which, count, turn)
         if found is None:
             return None
-        features = () if is_plain(turn) else self._features(rng, found)
+        features = _KINDS[turn % 5]
+        if features is None:
+            features = self._features(rng, found)
         try:
             return _Draw(self.subject, rng, features, number).case(which, found)
         except Impossible:
@@ -65,8 +70,8 @@ class Drawer:
 
     def _combination(self, which: int, count: int, turn: int) -> Combination | None:
         native, others = self._known(which, count)
-        # The plain cases and the others both go through all of them.
-        turn = turn // 5 * (2 if is_plain(turn) else 3) + (0, 0, 1, 1, 2)[turn % 5]
+        kinds = [n for n in range(5) if _KINDS[n] == _KINDS[turn % 5]]
+        turn = turn // 5 * len(kinds) + kinds.index(turn % 5)
         if others and (turn % 5 == 4 or not native):
             return others[turn // 5 % len(others)]
         return native[(turn - turn // 5) % len(native)] if native else None
@@ -87,11 +92,6 @@ class Drawer:
         # The package's own arrays are read-only anyway.
         names.remove("declared" if self.subject.dialect == "scipy" else "read_only")
         return tuple(rng.sample(names, rng.choice(_HOW_MANY)))
-
-
-def is_plain(turn: int) -> bool:
-    """Whether nothing is unusual about the case of this turn."""
-    return turn % 5 in (0, 2)
 
 
 class _Draw:
@@ -132,7 +132,9 @@ class _Draw:
         known = self.subject.dtypes
         if "dtype" not in self.features or len(known) < 2:
             return known[:1] or (np.dtype(float),)
-        chosen = known[1 + self.number // 2 % (len(known) - 1)]
+        turn = self.number // 5
+        # With the turn of the storages, all pairs of both are met.
+        chosen = known[1 + (turn + turn // 3) % (len(known) - 1)]
         # Now and then the inputs differ.
         return (chosen, known[0]) if self.rng.random() < 0.3 else (chosen,)
 
@@ -207,6 +209,8 @@ class _Draw:
             found = []
         if "layout" in self.features and self.subject.dialect != "scipy":
             found.append(self.rng.choice(layouts))
+        elif "layout" in self.features and layouts is _DENSE_LAYOUTS:
+            found.append(self.rng.choice(layouts[:4]))
         if "read_only" in self.features:
             found.append("read_only")
         return tuple(found)

@@ -143,8 +143,8 @@ class Engine:
             self.kept_by_storages[case.stypes] = run
 
     @property
-    def wrong_storages(self) -> set[str]:
-        """The storages for which values are wrong even in small cases."""
+    def wrong_signatures(self) -> set[str]:
+        """The signatures for which values are wrong even in small cases."""
         return set(self.tallies["V1"].failures) if "V1" in self.tallies else set()
 
     def _count_features(self, run: Run) -> None:
@@ -156,7 +156,7 @@ class Engine:
     def _hold(self, law: Law, run: Run) -> None:
         tally = self.tallies[law.id]
         start = perf_counter()
-        breach = law.check(run)
+        breach = _checked(law, run)
         tally.seconds += perf_counter() - start
         if breach is NotConcerned:
             return
@@ -166,7 +166,7 @@ class Engine:
 
     def _found(self, law: Law, case: Case, breach: Breach) -> None:
         owner = breach.law or law.id
-        signature = ", ".join(case.stypes)
+        signature = self.subject.signature(case)
         if breach.kind == "hangs":
             self.hung = True
             self._record(owner, case, breach)
@@ -181,7 +181,7 @@ class Engine:
             owner = needed[0].law
         small = shrinker.smaller(stripped, needed)
         self.shrinking -= perf_counter() - start
-        again = law.check(Run(self.subject, small, self.oracle))
+        again = _checked(law, Run(self.subject, small, self.oracle))
         self._record(owner, small, again if isinstance(again, Breach) else breach)
 
     def _known(
@@ -203,7 +203,7 @@ class Engine:
 
     def _failing(self, law: Law, breach: Breach) -> Callable[[Case], bool]:
         def fails(case: Case) -> bool:
-            found = law.check(Run(self.subject, case, self.oracle))
+            found = _checked(law, Run(self.subject, case, self.oracle))
             if not isinstance(found, Breach):
                 return False
             return (found.kind, found.law) == (breach.kind, breach.law)
@@ -214,7 +214,7 @@ class Engine:
         tally = self.tallies.get(owner)
         if tally is None:
             return
-        signature = ", ".join(case.stypes)
+        signature = self.subject.signature(case)
         law = tally.law
         failure = Failure(
             law.id,
@@ -245,6 +245,14 @@ class Engine:
         if isinstance(found, Breach):
             failure = Failure(law.id, law.title, law.why, found.message, found.example, found.kind)
             tally.failures[""] = None, failure
+
+
+def _checked(law: Law, run: Run) -> Any:
+    """What the check of `law` says; that it raised is a failure, too."""
+    try:
+        return law.check(run)
+    except Exception as error:
+        return Breach(f"checking it raised {describe(error)}", type(error).__name__)
 
 
 def _larger(case: Case, known: Case) -> bool:

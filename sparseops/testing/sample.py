@@ -63,6 +63,12 @@ class Sample:
         return tuple(h for h in self.hazards if h in LAYOUTS)
 
     @property
+    def index_layouts(self) -> tuple[str, ...]:
+        """How the index arrays of a matrix lie in memory."""
+        known = ("strided", "offset", "read_only") if self.stype == "csr" else ()
+        return tuple(h for h in self.hazards if h in known)
+
+    @property
     def stored_count(self) -> int:
         """How many values a reader has to look at."""
         if self.stype == "row_sparse":
@@ -104,9 +110,8 @@ class Sample:
         order, data = self._disorder(rows, self.values[rows, columns])
         indptr = np.zeros(self.shape[0] + 1, self.width)
         np.cumsum(np.bincount(rows[order], minlength=self.shape[0]), out=indptr[1:])
-        spread = tuple(h for h in self.layouts if h in ("strided", "offset", "read_only"))
-        indices = laid_out(columns[order].astype(self.width), *spread)
-        return laid_out(data, *self.layouts), indices, laid_out(indptr, *spread)
+        indices = laid_out(columns[order].astype(self.width), *self.index_layouts)
+        return laid_out(data, *self.layouts), indices, laid_out(indptr, *self.index_layouts)
 
     def _disorder(self, groups: np.ndarray, data: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Positions of entries, ordered by `groups`, and their values, as the hazards have them.
@@ -162,7 +167,8 @@ class Sample:
         if self.stype == "dense":
             shared = self.layouts and dialect != "scipy"
             return values if dialect == "scipy" else f"so.{'as' * bool(shared)}array({values})"
-        listed = f"({', '.join([values, *map(source.integers, indices)])})"
+        integers = [source.integers(i, self.index_layouts) for i in indices]
+        listed = f"({', '.join([values, *integers])})"
         if dialect == "scipy":
             return f"so.testing.scipy_csr({listed}, {self.shape})"
         name = "csr_array" if self.stype == "csr" else "row_sparse_array"

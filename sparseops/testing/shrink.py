@@ -143,9 +143,10 @@ def _values(case: Case, subject: Subject) -> Iterator[Case]:
         if (sample.values != ones).any():
             yield _with(case, slot, sample.having(values=ones))
         for place in map(tuple, np.argwhere(mask & (sample.values != ones))):
-            values = sample.values.copy()
-            values[place] = one
-            yield _with(case, slot, sample.having(values=values))
+            for simple in (one, 2):
+                values = sample.values.copy()
+                values[place] = simple
+                yield _with(case, slot, sample.having(values=values))
 
 
 def _with(case: Case, slot: int, sample: Sample) -> Case:

@@ -41,9 +41,12 @@ def array(values: np.ndarray, layouts: tuple[str, ...] = (), *, exact: bool = Fa
     return f"np.array({text})" if exact else text
 
 
-def integers(values: np.ndarray) -> str:
+def integers(values: np.ndarray, layouts: tuple[str, ...] = ()) -> str:
     """Index arrays as code: a list where they have the width that fits."""
     text = str(values.tolist())
+    if layouts:
+        named = ", ".join(f'"{layout}"' for layout in layouts)
+        return f"so.testing.laid_out({text}, {named}, dtype={_name(values.dtype)})"
     return text if values.dtype == np.int32 else f"np.array({text}, {_name(values.dtype)})"
 
 

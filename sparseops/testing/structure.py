@@ -167,6 +167,7 @@ def is_native(run: Run) -> bool:
     "V13",
     "results survive pickle and a way through scipy",
     "the result holds memory that is not its own, or arrays of another class",
+    applies=lambda s: "the results are not sparseops' arrays" if s.dialect == "scipy" else "",
 )
 def round_trip(run: Run) -> Any:
     """Whether a result is the same after a round trip."""
@@ -178,7 +179,7 @@ def round_trip(run: Run) -> Any:
         again = pickle.loads(pickle.dumps(x))
         if again.spec != x.spec or fingerprint(again) != fingerprint(x):
             return Breach(f"{x.spec} comes back as {again.spec}, or with other bytes", "pickle")
-        if x.stype == "csr" and x.dtype.kind != "V":
+        if x.stype == "csr" and x.dtype != "float16":  # which scipy has not
             back = asarray(x.asscipy())
             if back.spec != x.spec or differing(densify(back), densify(x)).any():
                 return Breach(f"{x.spec} comes back from scipy as {back.spec}", "scipy")

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sparseops.backend import get_backend
-from sparseops.errors import DTypeError, StorageError
+from sparseops.errors import DTypeError
 from sparseops.operators import Operator
 from sparseops.parameters import REQUIRED
 from sparseops.policy import Fallback, fallback
@@ -160,11 +160,26 @@ class Subject:
             rule, filled = op.choose(
                 known, self.completed(params), numbers=numbers, backend=backend
             )
-        except StorageError:
+        except Exception:
             return None
         if rule.signature is None:
             return True
         return rule.signature.expand(len(stypes)) == filled[: len(stypes)]
+
+    def signature(self, case: Case) -> str:
+        """What tells the kernel that serves `case`: its signature, or storages."""
+        stypes = ", ".join(case.stypes)
+        if self.operator is None:
+            return stypes
+        numbers = [s.values if s.stype == SCALAR else None for s in case.samples]
+        try:
+            known = (*case.stypes, *self.operator.declared(case.declared))
+            rule, _ = self.operator.choose(
+                known, self.completed(case.params), numbers=numbers, backend=get_backend().name
+            )
+        except Exception:
+            return stypes
+        return str(rule.signature or stypes)
 
     def completed(self, params: Mapping[str, Any]) -> dict[str, Any]:
         """`params` as plain values, over the defaults."""
@@ -181,7 +196,8 @@ class Subject:
     def accepts(self, dtype: np.dtype) -> bool:
         """Whether the describing function takes the free inputs in `dtype`."""
         if self.operator is None:
-            return dtype.kind in "fc" or dtype == np.int64
+            # What every function of floating numbers takes; scipy has no float16.
+            return dtype.kind in "fc" and dtype != np.float16 or dtype == np.int64
         known = {letter: _LENGTHS for letter in self.axes.letters}
         specs = [
             Spec(shape_of(group, known), self.dtype_of(slot, dtype, known))

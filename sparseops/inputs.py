@@ -1,0 +1,78 @@
+"""The arguments of traced functions: their names, their specs, and the arrays given later."""
+
+import inspect
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from sparseops.backend import get_backend
+from sparseops.constructors import asarray
+from sparseops.errors import ShapeError, StorageError
+from sparseops.ndarray import NDArray
+from sparseops.nesting import walk_leaves
+from sparseops.program import Program
+from sparseops.signature import NUMBERS
+from sparseops.spec import Spec
+from sparseops.traced import TraceError
+from sparseops.tracing import Tracer
+
+_BY_POSITION = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+
+
+def input_names(function: Callable[..., Any], count: int, named: Iterable[str]) -> list[str]:
+    """What the function calls its arguments: `count` by position, then those `named`."""
+    try:
+        parameters = list(inspect.signature(function).parameters.values())
+    except (TypeError, ValueError):
+        return [f"x{number}" for number in range(count)] + list(named)
+    names = [p.name for p in parameters if p.kind in _BY_POSITION]
+    star = next((p.name for p in parameters if p.kind is inspect.Parameter.VAR_POSITIONAL), None)
+    more = count - len(names)
+    if more > 0 and star is None:
+        raise TypeError(f"{count} specs are given, and the function takes {', '.join(names)}")
+    names += [f"{star}.{number}" for number in range(more)]
+    return names[:count] + list(named)
+
+
+def as_traced(tracer: Tracer, name: str, x: Any, known: dict[int, Spec]) -> Any:
+    """The traced value for a spec or array; anything else as it is."""
+    spec = x if isinstance(x, Spec) else _spec_of(x)
+    if spec is None:
+        return x
+    made = tracer.add_input(name, spec)
+    known[made.value.number] = spec
+    return made
+
+
+def _spec_of(x: Any) -> Spec | None:
+    if isinstance(x, NDArray):
+        return x.spec
+    if isinstance(x, NUMBERS) or not hasattr(x, "dtype"):
+        return None
+    return Spec(x.shape, x.dtype, "csr" if hasattr(x, "tocsr") else "dense")
+
+
+def backend_of(arguments: Iterable[Any]) -> Any:
+    """The backend of the first array among nested arguments, else the current one."""
+    for _, x in walk_leaves(list(arguments), ""):
+        if isinstance(x, NDArray):
+            return x.backend
+    return get_backend()
+
+
+def as_input(x: Any, name: str, spec: Spec, program: Program) -> NDArray:
+    """`x` as an array for the input `name`, which is `spec` in the graph."""
+    from_specs = f"{name} is {spec} in the graph"
+    if isinstance(x, Spec):
+        raise TraceError(f"{from_specs}, and run() takes values: give an array")
+    array = asarray(x, backend=program.backend)
+    if array.shape != spec.shape or array.dtype != spec.dtype:
+        raise ShapeError(f"{from_specs}, but the array is {array.spec}; trace for its spec")
+    if array.stype != spec.stype:
+        raise StorageError(
+            f"{from_specs}, but the array is {array.stype}: graph.infer({name}={array.stype!r}) "
+            f"is the graph for it, {name}.tostype({spec.stype!r}) the array for this one",
+            slot=name,
+            declared=spec.stype,
+            available=array.stype,
+        )
+    return array

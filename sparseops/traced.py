@@ -1,0 +1,169 @@
+"""What stands for an array while a function is traced: all but its values."""
+
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NoReturn
+
+import numpy as np
+
+from sparseops.backend import Backend
+from sparseops.errors import SparseOpsError
+from sparseops.operand import Operand
+from sparseops.operators import Operator
+from sparseops.program import Value
+from sparseops.reading import read
+from sparseops.registry import operators
+from sparseops.spec import UNDEFINED, Spec, as_stype
+
+_PACKAGE = str(Path(__file__).parent) + os.sep
+_VALUES = (
+    "data indices indptr aux storage nnz nbytes item asnumpy asscipy version token writing copy to"
+).split()
+
+
+class TraceError(SparseOpsError, TypeError):
+    """A function that cannot be traced: it reads values, or returns something else than arrays."""
+
+
+def user_line() -> tuple[str, int]:
+    """File and line of the innermost frame outside the package."""
+    frame = sys._getframe(1)
+    while frame.f_code.co_filename.startswith(_PACKAGE) and frame.f_back is not None:
+        frame = frame.f_back
+    return frame.f_code.co_filename, frame.f_lineno
+
+
+class Traced(Operand):
+    """A value of which shape, dtype and storage are known, and nothing else."""
+
+    __slots__ = ("tracer", "value")
+
+    def __init__(self, tracer: Any, value: Value):
+        self.tracer = tracer
+        self.value = value
+
+    def trace_call(self, operator: Operator, args: Any, stype: Any, params: Any) -> Any:
+        """The results of a call with this value among `args`."""
+        return self.tracer.call(operator, args, stype, params)
+
+    @property
+    def known(self) -> Spec:
+        """Its spec by now; the storage of an input may be undefined until a call settles it."""
+        return self.tracer.assignment.forms[self.value.number].spec
+
+    @property
+    def spec(self) -> Spec:
+        """The shape, dtype and storage type."""
+        self.tracer.seen[self.value.number] = self.known.stype
+        return self.known
+
+    @property
+    def stype(self) -> str:
+        """The storage type."""
+        return self.spec.stype
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The lengths of the axes."""
+        return self.known.shape
+
+    @property
+    def dtype(self) -> np.dtype:
+        """The type of the values."""
+        return self.known.dtype
+
+    @property
+    def ndim(self) -> int:
+        """The number of axes."""
+        return self.known.ndim
+
+    @property
+    def size(self) -> int:
+        """The number of values, stored or not."""
+        return self.known.size
+
+    @property
+    def dense_nbytes(self) -> int:
+        """The bytes that dense storage takes."""
+        return self.known.dense_nbytes
+
+    @property
+    def backend(self) -> Backend:
+        """The library that will hold the values."""
+        return self.tracer.program.backend
+
+    @property
+    def recorded(self) -> bool:
+        """Whether a tape may be watching, in front of which no value may leave."""
+        return True
+
+    def tostype(self, stype: str) -> "Traced":
+        """The values in storage type `stype`."""
+        # A call even where nothing is to be done: the input may be declared otherwise later.
+        return operators["cast_storage"](self, stype=as_stype(stype, known=True))
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise TypeError("an array of shape () has no length")
+        return self.shape[0]
+
+    def __iter__(self) -> Iterator["Traced"]:
+        return (operators["row"](self, number) for number in range(len(self)))
+
+    def __getitem__(self, key: Any) -> "Traced":
+        if self.known.stype == UNDEFINED and type(key) is not int and key is not Ellipsis:
+            name = self.value.name
+            raise_at(f"how {name}[key] is read depends on the storage of {name}; declare it")
+        return read(self, key)
+
+    def __setitem__(self, key: Any, value: Any) -> NoReturn:
+        self._refuse("x[...] = value changes an array; compute a new one, with so.where or add")
+
+    def __bool__(self) -> NoReturn:
+        self._refuse("the truth of a value decides what the function does")
+
+    def __float__(self) -> NoReturn:
+        self._refuse("float() takes a value")
+
+    def __int__(self) -> NoReturn:
+        self._refuse("int() takes a value")
+
+    def __complex__(self) -> NoReturn:
+        self._refuse("complex() takes a value")
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NoReturn:
+        self._refuse("NumPy or another library takes the values")
+
+    def __getattr__(self, name: str) -> NoReturn:
+        if name in _VALUES:
+            self._refuse(f".{name} takes the values")
+        raise AttributeError(
+            f"a traced array has no {name!r}; operators of sparseops, Python and NumPy are traced"
+        )
+
+    def _refuse(self, what: str) -> NoReturn:
+        raise_at(
+            f"{what}, and {self.value.name} has none while the function is traced; branch on "
+            "shapes, dtypes and arguments that are no arrays, and compute with operators"
+        )
+
+    def __repr__(self) -> str:
+        return f"<traced {self.value.name}: {self.known}>"
+
+
+def raise_at(message: str) -> NoReturn:
+    """Raise TraceError with the user's line."""
+    file, line = user_line()
+    raise TraceError(f"{file}:{line}: {message}")
+
+
+def last_user_line(error: BaseException) -> tuple[str, int]:
+    """The last line outside the package that an error passed."""
+    found, step = ("the function", 0), error.__traceback__
+    while step is not None:
+        if not step.tb_frame.f_code.co_filename.startswith(_PACKAGE):
+            found = step.tb_frame.f_code.co_filename, step.tb_lineno
+        step = step.tb_next
+    return found

@@ -1,0 +1,326 @@
+"""Graphs: what a function computes, before values exist."""
+
+import threading
+from contextvars import ContextVar
+from time import perf_counter
+
+import numpy as np
+import pytest
+
+import sparseops as so
+from tests.user_operators import restore_registry
+
+X = so.Spec((4, 6), "float32", "csr")
+W = so.Spec((6, 2), "float32")
+OPEN = so.Spec((4, 6), "float32", "undefined")
+
+
+@pytest.fixture
+def registry():
+    yield from restore_registry()
+
+
+def line_of(text):
+    """Number of the line of this file that holds `text`."""
+    with open(__file__) as lines:
+        return next(n for n, line in enumerate(lines, 1) if text in line and "line_of" not in line)
+
+
+def example(stype="csr"):
+    return so.random((4, 6), density=0.4, dtype="float32", rng=1).tostype(stype)
+
+
+def test_dictionaries_and_tuples_go_in_and_come_out():
+    def f(batch, weights):
+        scores = so.dot(batch["x"], weights[0]) + weights[1]
+        return {"scores": scores, "parts": (so.sum(scores), [batch["x"]])}
+
+    graph = so.trace(f)({"x": X}, (W, so.Spec(2, "float32")))
+    assert list(graph.inputs) == ["batch.x", "weights.0", "weights.1"]
+    weights = so.array(np.ones((6, 2), "float32")), so.array(np.ones(2, "float32"))
+    x = example()
+    found = graph.run({"x": x}, weights)
+    assert list(found) == ["scores", "parts"]
+    np.testing.assert_array_equal(
+        found["scores"].asnumpy(), f({"x": x}, weights)["scores"].asnumpy()
+    )
+    assert found["parts"][1][0].stype == "csr"
+
+
+def test_an_open_input_is_settled_by_the_call_that_uses_it_first():
+    graph = so.trace(lambda x: (so.exp(x), so.sum(x)))(OPEN)
+    assert graph.inputs["x"].stype == "dense"
+    assert so.trace(lambda x: x + example())(OPEN).outputs[0].stype == "dense"
+
+
+def test_an_array_in_two_slots_stays_one_value():
+    graph = so.trace(lambda x: x * x)(OPEN)
+    (call,) = graph.calls
+    assert call.args[0] is call.args[1]
+    assert graph.infer(x="csr").outputs[0].stype == "csr"
+
+
+def test_branching_on_shapes_works_and_constants_are_held():
+    held = so.array(np.ones((6, 2), "float32"))
+    graph = so.trace(lambda x: so.dot(x, held) if x.shape[1] == 6 else x)(X)
+    before = graph.run(example()).asnumpy()
+    held[...] = 7
+    np.testing.assert_array_equal(graph.run(example()).asnumpy(), before)
+
+
+def test_a_number_stays_weak():
+    assert so.trace(lambda x: 2.0 * x)(X).outputs == [X]
+
+
+def test_indexing_is_traced():
+    graph = so.trace(lambda x: (x[1], x[1:3], x[[0, 2]]))(X)
+    assert [spec.shape for spec in graph.outputs] == [(6,), (2, 6), (2, 6)]
+    x = example()
+    for found, expected in zip(graph.run(x), (x[1], x[1:3], x[[0, 2]]), strict=True):
+        assert found.spec == expected.spec
+
+
+def branches(x):
+    if so.sum(x) > 0:  # the branch
+        return x
+    return -x
+
+
+def endless(x):
+    return endless(x + 1)
+
+
+def looping(x):
+    while True:
+        x = -x
+
+
+@pytest.mark.parametrize(
+    "function, text",
+    [
+        (branches, "the truth of a value"),
+        (endless, "calls itself without end"),
+        (lambda x: None, "NoneType"),
+        (lambda x: "text", "str"),
+        (lambda x: (), "no arrays"),
+        (lambda x: x.asnumpy(), "asnumpy takes the values"),
+        (lambda x: x.nnz, "nnz takes the values"),
+        (lambda x: float(so.sum(x)), "float()"),
+        (lambda x: x.__setitem__(0, 1), "compute a new one"),
+    ],
+)
+def test_what_needs_values_is_refused_with_a_way_out(function, text):
+    with pytest.raises(so.SparseOpsError, match=text):
+        so.trace(function)(X)
+
+
+def test_the_error_names_the_line_that_branches():
+    with pytest.raises(so.SparseOpsError, match=f"{__file__}:{line_of('# the branch')}: "):
+        so.trace(branches)(X)
+
+
+def test_a_loop_without_end_is_cut_off(monkeypatch):
+    monkeypatch.setattr("sparseops.tracing._MOST_CALLS", 50)
+    with pytest.raises(so.SparseOpsError, match="50 calls"):
+        so.trace(looping)(X)
+
+
+def test_what_numpy_has_and_we_have_not_is_refused():
+    with pytest.raises(TypeError, match="no operator"):
+        so.trace(lambda x: np.linalg.svd(x))(X)
+    with pytest.raises(AttributeError, match="foo"):
+        so.trace(lambda x: x.foo())(X)
+
+
+def test_changing_a_captured_array_is_noticed():
+    held = so.array([1.0])
+
+    def f(x):
+        held[...] = 2
+        return x
+
+    with pytest.raises(so.SparseOpsError, match="changed the captured array held"):
+        so.trace(f)(X)
+
+
+def test_a_conflict_names_both_ends_and_the_lines(registry):
+    @so.operator
+    def only_csr(x):
+        """`x`."""
+        return x.shape, x.dtype
+
+    only_csr.forward("csr -> csr")(lambda backend, x: x)
+
+    def f(x):
+        made = so.exp(x)  # the maker
+        return only_csr(made)  # the reader
+
+    with pytest.raises(so.StorageError, match="no signature of only_csr") as caught:
+        so.trace(f)(so.Spec((2, 2)))
+    notes = "\n".join(caught.value.__notes__)
+    assert f"result of exp at {__file__}:{line_of('# the maker')}" in notes
+    assert f"{__file__}:{line_of('# the reader')}" in notes
+
+
+def test_an_open_input_that_causes_a_conflict_is_named(registry):
+    @so.operator
+    def only_csr(x):
+        """`x`."""
+        return x.shape, x.dtype
+
+    only_csr.forward("csr -> csr")(lambda backend, x: x)
+    with pytest.raises(so.StorageError) as caught:
+        so.trace(lambda x: (so.exp(x), only_csr(x)))(OPEN)
+    assert "declare x=" in "\n".join(caught.value.__notes__)
+
+
+def test_a_result_is_not_declared_twice_otherwise():
+    graph = so.trace(lambda x: so.dot(x, x, transpose_b=True, stype="csr"))(X)
+    assert graph.infer(out="csr").outputs[0].stype == "csr"
+    with pytest.raises(so.StorageError, match="is declared dense, and csr by stype= of dot at"):
+        graph.infer(out="dense")
+    with pytest.raises(TypeError, match="no value 'y'; it has"):
+        graph.infer(y="dense")
+
+
+def test_looking_at_a_storage_binds_the_trace_to_it():
+    graph = so.trace(lambda x: x if x.stype == "csr" else -x)(X)
+    with pytest.raises(so.StorageError, match="saw csr; for dense trace it again"):
+        graph.infer(x="dense")
+    assert so.trace(lambda x: x.tostype("dense"))(X).infer(x="row_sparse").outputs == [
+        so.Spec((4, 6), "float32")
+    ]
+
+
+def test_run_refuses_other_arrays_than_inferred():
+    graph = so.trace(lambda x: -x)(X)
+    with pytest.raises(so.StorageError, match=r"graph.infer\(x='dense'\)"):
+        graph.run(example("dense"))
+    with pytest.raises(so.ShapeError, match="trace for its spec"):
+        graph.run(so.zeros((2, 2), stype="csr"))
+    with pytest.raises(TypeError, match="arrays for x"):
+        graph.run()
+    with pytest.raises(so.SparseOpsError, match="give an array"):
+        graph.run(X)
+
+
+def test_the_gradient_of_a_result_that_is_no_scalar_takes_its_start():
+    graph = so.trace(lambda x, w: so.dot(x, w))(X, W).gradient("w")
+    assert graph.outputs == [so.Spec((6, 2), "float32", "row_sparse")]
+    x, w, g = example(), so.zeros((6, 2), "float32"), so.array(np.ones((4, 2), "float32"))
+    with so.Tape() as tape:
+        y = so.dot(x, w)
+    expected = tape.gradient(y, w, output_gradients=g)
+    np.testing.assert_array_equal(graph.run(x, w, g).asnumpy(), expected.asnumpy())
+
+
+def test_gradient_graphs_are_pruned_and_fan_in_is_an_add():
+    def f(x, w):
+        so.exp(w)
+        return so.sum(so.dot(x, w) * 2) + so.sum(w)
+
+    graph = so.trace(f)(X, W).gradient("w")
+    names = [call.operator.__name__ for call in graph.calls]
+    assert "exp" not in names
+    assert [call.operator.__name__ for call in graph.calls if call.backward].count("add") == 1
+
+
+def test_storages_asked_of_gradients_are_met():
+    graph = so.trace(lambda x, w: so.sum(so.dot(x, w)))(X, W)
+    assert [graph.gradient("w", stypes=s).outputs[0].stype for s in ("dense", "row_sparse")] == [
+        "dense",
+        "row_sparse",
+    ]
+    again = graph.gradient("w").infer(x="dense")
+    assert again.outputs[0].stype == "dense"
+
+
+def test_no_path_gives_an_empty_gradient():
+    graph = so.trace(lambda x, w: so.sum(x))(X, W).gradient(("w",))
+    assert graph.outputs == [so.Spec((6, 2), "float32", "row_sparse")]
+    assert graph.run(example(), so.zeros((6, 2), "float32"))[0].nnz == 0
+
+
+def test_gradients_of_gradients_are_graphs_too():
+    square = so.trace(lambda x: so.sum(x * x * x))(so.Spec(3))
+    second = square.gradient("x").gradient("x")
+    x, g = so.array([1.0, 2.0, 3.0]), so.array(np.ones(3))
+    np.testing.assert_array_equal(second.run(x, g).asnumpy(), 6 * x.asnumpy())
+
+
+def test_integers_have_no_gradient():
+    with pytest.raises(so.GradientError, match="x is int64"):
+        so.trace(lambda x, w: so.sum(w))(so.Spec(3, "int64"), so.Spec(2)).gradient("x")
+    with pytest.raises(TypeError, match="no input 'z'"):
+        so.trace(lambda x: so.sum(x))(so.Spec(3)).gradient("z")
+
+
+def test_intermediate_results_are_freed():
+    def chain(x):
+        for _ in range(20):
+            x = -x
+        return x
+
+    x = so.array(np.ones(1000))
+    run = so.trace(chain)(x.spec).execute(x)
+    assert run.peak_bytes == 2 * x.nbytes
+
+
+def test_workers_see_the_context_and_run_at_once(registry):
+    seen, variable = [], ContextVar("variable", default="outer")
+    meeting = threading.Barrier(2, timeout=10)
+
+    @so.operator
+    def meet(x):
+        """`x`, when another thread is here too."""
+        return x.shape, x.dtype
+
+    @meet.forward("dense -> dense")
+    def _meet(backend, x):
+        meeting.wait()
+        seen.append(variable.get())
+        return x
+
+    variable.set("inner")
+    graph = so.trace(lambda x, y: meet(x) + meet(y))(so.Spec(2), so.Spec(2))
+    x = so.array([1.0, 2.0])
+    assert graph.run(x, x, workers=2).asnumpy().tolist() == [2.0, 4.0]
+    assert seen == ["inner", "inner"]
+
+
+@pytest.mark.parametrize("workers", [1, 2, 4])
+def test_the_first_exception_in_order_is_raised(registry, workers):
+    @so.operator
+    def failing(x, *, number):
+        """Nothing."""
+        return x.shape, x.dtype
+
+    @failing.forward("dense -> dense")
+    def _fail(backend, x, *, number):
+        raise ValueError(f"number {number}")
+
+    def f(x):
+        return [
+            failing(so.exp(so.exp(x)) if number == 1 else x, number=number) for number in (1, 2)
+        ]
+
+    with pytest.raises(ValueError, match="number 1") as caught:
+        so.trace(f)(so.Spec(2)).run(so.array([1.0, 2.0]), workers=workers)
+    assert any(__file__ in note for note in caught.value.__notes__)
+
+
+def test_ten_thousand_calls_are_inferred_in_half_a_second():
+    def chain(x):
+        y = x
+        for _ in range(5000):
+            y = -(y * x)
+        return y
+
+    graph = so.trace(chain)(X)
+    best = np.inf
+    for _ in range(3):
+        start = perf_counter()
+        graph.infer(x="dense")
+        best = min(best, perf_counter() - start)
+    assert len(graph.calls) == 10_000
+    assert best < 0.5
