@@ -1,9 +1,9 @@
 """What a call costs beyond its kernel: sparseops beside `torch.autograd.Function`.
 
-Run `python benchmarks/dispatch.py`. The kernels do next to nothing, so what is measured is dispatch:
-inference, checks, recording, and the walk back. The cases are interleaved in one process, and the
-figure of each is the median over rounds of the time of one call; torch is left out where it is not
-installed. The gradient rule is two operators.
+Run `python benchmarks/dispatch.py`. The kernels do next to nothing, so what is measured is
+dispatch: inference, checks, recording, and the walk back. The cases are interleaved in one process,
+and the figure of each is the median over rounds of the time of one call; torch is left out where it
+is not installed. The gradient rule is two operators.
 """
 
 import argparse
@@ -115,9 +115,8 @@ def main():
     for stype in ("dense", "csr"):
         forward = found["torch: forward"] / found[f"{stype}: forward"]
         both = found["torch: forward + backward"] / found[f"{stype}: forward + tape + backward"]
-        print(
-            f"{stype}: torch takes {forward:.2f} times as long forward, {both:.2f} forward + backward"
-        )
+        ratios = f"{forward:.2f} times as long forward, {both:.2f} forward + backward"
+        print(f"{stype}: torch takes {ratios}")
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ from sparseops.autograd import Tape, grad, is_training, value_and_grad
 from sparseops.backend import get_backend, register_backend, use_backend
 from sparseops.constructors import array, asarray, csr_array, row_sparse_array
 from sparseops.creation import random, zeros
+from sparseops.densification import record_densification
 from sparseops.errors import (
     BackendError,
     DensifyError,
@@ -22,6 +23,7 @@ from sparseops.ndarray import NDArray
 from sparseops.operators import Operator, operator
 from sparseops.ops import *
 from sparseops.policy import Fallback, FallbackWarning, fallback
+from sparseops.report import explain
 from sparseops.spec import Spec, StorageType
 from sparseops.storage import CSR, Dense, RowSparse, Storage
 from sparseops.symbol import infer_storage

@@ -28,7 +28,13 @@ class Command(NamedTuple):
 
 
 COMMANDS = {
-    "info": Command("sparseops.cli:info", "show versions, backends and settings"),
+    "convert": Command(
+        "sparseops.io.commands:convert", "convert a file of arrays: npz, mtx, libsvm"
+    ),
+    "info": Command(
+        "sparseops.cli:info", "show versions, backends and settings, or a file's arrays"
+    ),
+    "explain": Command("sparseops.explanation:main", "say where a function would densify, and why"),
     "demo": Command("sparseops.demo:main", "train a text classifier with a custom sparse operator"),
 }
 
@@ -48,9 +54,15 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def info(argv: Sequence[str]) -> int:
-    """Versions, backends and settings, one a line."""
+    """Versions, backends and settings, one a line; or what is known of the arrays in a file."""
     parser = argparse.ArgumentParser("sparseops info", description=COMMANDS["info"].summary)
-    parser.parse_args(argv)
+    parser.add_argument("file", nargs="?", metavar="FILE", help="an npz, mtx or libsvm file")
+    commands = import_module("sparseops.io.commands")
+    commands.add_base(parser)
+    arguments = parser.parse_args(argv)
+    if arguments.file is not None:
+        commands.describe(arguments.file, arguments.base)
+        return OK
     for name, value in _facts():
         print(f"{name:<26}{value}")
     return OK

@@ -3,8 +3,9 @@ last reader.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextvars import copy_context
+from queue import SimpleQueue
+from threading import Thread
 from typing import Any
 
 from sparseops.ndarray import NDArray
@@ -148,34 +149,51 @@ class _Threads:
             for maker in makers:
                 self.readers_of[maker].append(number)
         self.failed: dict[int, BaseException] = {}
+        self.todo: SimpleQueue = SimpleQueue()
+        self.done: SimpleQueue = SimpleQueue()
 
     def finish(self) -> None:
         """Run everything; the first exception is that of the first call in order."""
+        threads = [Thread(target=self._work, daemon=True) for _ in range(self.workers)]
+        for thread in threads:
+            thread.start()
         ready = [number for number, count in enumerate(self.waiting) if not count]
-        running: dict[Future, int] = {}
-        with ThreadPoolExecutor(self.workers) as pool:
+        running = 0
+        try:
             while ready or running:
                 for number in sorted(ready):
                     if number < min(self.failed, default=len(self.nodes)):
                         # A context is entered by one thread at a time, so each call has a copy.
-                        future = pool.submit(copy_context().run, self.run.call, number)
-                        running[future] = number
+                        self.todo.put((number, copy_context()))
+                        running += 1
                 ready = []
-                if not running:
-                    break
-                for future in wait(running, return_when=FIRST_COMPLETED).done:
-                    ready += self._take(running.pop(future), future)
+                if running:
+                    ready = self._take(*self.done.get())
+                    running -= 1
+        finally:
+            for _ in threads:
+                self.todo.put(None)
+            for thread in threads:
+                thread.join()
         if self.failed:
             raise self.failed[min(self.failed)]
 
-    def _take(self, number: int, future: Future) -> list[int]:
+    def _work(self) -> None:
+        """What each thread does: the calls that are ready, until there are no more."""
+        while (task := self.todo.get()) is not None:
+            number, context = task
+            try:
+                self.done.put((number, context.run(self.run.call, number), None))
+            except BaseException as error:
+                self.done.put((number, None, error))
+
+    def _take(self, number: int, results: Any, error: BaseException | None) -> list[int]:
         """Keep what a call gave; the calls that waited for it alone."""
-        error = future.exception()
         if error is not None:
             self.failed[number] = error
             return []
         node = self.nodes[number]
-        self.run.keep(node, future.result())
+        self.run.keep(node, results)
         self.readers.done(node, self.run)
         freed = []
         for reader in self.readers_of[number]:

@@ -4,13 +4,12 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from sparseops.differentiation import differentiate
-from sparseops.errors import StorageError
 from sparseops.execution import Execution, execute
 from sparseops.inputs import as_input, as_traced, backend_of, input_names
 from sparseops.ndarray import NDArray
 from sparseops.nesting import form_of_nest, map_leaves, walk_leaves
 from sparseops.program import Assignment, Node, Program, Value
-from sparseops.spec import UNDEFINED, Spec, as_stype
+from sparseops.spec import Spec, as_stype
 from sparseops.traced import Traced
 from sparseops.tracing import Tracer, check_storages
 
@@ -55,6 +54,7 @@ class Graph:
         self._declared = declared
         self._made_by: Callable[[Graph], Graph] | None = None
         self._forward: Graph | None = None
+        self.forward_names: dict[int, Value] = {}
 
     @property
     def calls(self) -> list[Node]:
@@ -69,11 +69,15 @@ class Graph:
     @property
     def outputs(self) -> list[Spec]:
         """The specs of what the function returns, in order."""
-        return [self.spec(value) for _, value in self._leaves()]
+        return [self.spec(value) for _, value in self.leaves()]
 
     def spec(self, value: Value) -> Spec:
         """What is inferred of a value."""
         return self.assignment.forms[value.number].spec
+
+    def declared(self, node: Node) -> tuple[str, ...]:
+        """The storages declared for the results of a call."""
+        return node.declared_with(self._declared)
 
     def infer(self, **declared: str) -> "Graph":
         """The graph with other storages declared, and what follows from them.
@@ -124,13 +128,14 @@ class Graph:
             `g` (`g.0` …), by position after the function's own.
         """
         single = isinstance(wrt, (str, int))
-        sources = [self._source(name) for name in ([wrt] if single else wrt)]
-        targets = [value for _, value in self._leaves()]
+        sources = [self.source(name) for name in ([wrt] if single else wrt)]
+        targets = [value for _, value in self.leaves()]
         found = differentiate(self.program, self.assignment, targets, sources, stypes)
         results = found.gradients[0] if single else found.gradients
         graph = self._with(found.program, found.assignment, results, {})
         graph._arguments = found.arguments(self._arguments)
         graph._forward = self
+        graph.forward_names = {v.number: self.program.values[n] for n, v in found.renamed.items()}
         graph._made_by = lambda forward: forward.gradient(wrt, stypes)
         return graph
 
@@ -152,7 +157,7 @@ class Graph:
         once.
         """
         given = self._check(arrays)
-        leaves = [value for _, value in self._leaves()]
+        leaves = [value for _, value in self.leaves()]
         done = execute(self.program, self.assignment, given, leaves, workers)
         done.result = map_leaves(lambda x: done.values[x.number], self._results)
         return done
@@ -167,7 +172,7 @@ class Graph:
             stype = wanted.get(value.number, spec.stype)
             assignment.add_value(value, Spec(spec.shape, spec.dtype, stype))
         for node in program.nodes:
-            assignment.add_node(node, declared_results(node, wanted))
+            assignment.add_node(node, node.declared_with(wanted))
         assignment.close(program.inputs)
         return assignment
 
@@ -175,15 +180,17 @@ class Graph:
         signature = self._arguments, results
         return Graph(program, assignment, signature, self._specs, self._seen, declared)
 
-    def _leaves(self) -> list[tuple[str, Value]]:
+    def leaves(self) -> list[tuple[str, Value]]:
+        """What the function returns, in order, each with its name."""
         return list(walk_leaves(self._results, "out"))
 
     def _by_name(self) -> dict[str, Value]:
         """Values by name; those that the program names before those that are only returned."""
-        values = {name: value for name, value in self._leaves()}
+        values = {name: value for name, value in self.leaves()}
         return values | {v.name: v for v in self.program.values if v.constant is None}
 
-    def _source(self, wrt: Any) -> Value:
+    def source(self, wrt: Any) -> Value:
+        """The input by its name or place."""
         inputs = {value.name: value for value in self.program.inputs}
         names = list(inputs)
         if isinstance(wrt, int) and -len(names) <= wrt < len(names):
@@ -206,7 +213,7 @@ class Graph:
         return found
 
     def __repr__(self) -> str:
-        spoken = {value.number: name for name, value in self._leaves()}
+        spoken = {value.number: name for name, value in self.leaves()}
         rows = [(v.name, str(self.spec(v)), "input") for v in self.program.inputs]
         for node in self.program.nodes:
             shown = [x.name if type(x) is Value else repr(x) for x in node.args]
@@ -275,23 +282,3 @@ def trace(function: Callable[..., Any]) -> Callable[..., Graph]:
         )
 
     return traced
-
-
-def declared_results(node: Node, wanted: Mapping[int, str]) -> tuple[str, ...]:
-    """The storages declared for the results of a call, by ``stype=`` and by `infer`."""
-    found = list(node.declared)
-    for position, value in enumerate(node.results):
-        stype = wanted.get(value.number, UNDEFINED)
-        if stype == UNDEFINED:
-            continue
-        if found[position] not in (UNDEFINED, stype):
-            raise StorageError(
-                f"{value.name} is declared {stype}, and {found[position]} by stype= of "
-                f"{node.operator.__name__} at {node.place}",
-                operator=node.operator.__name__,
-                slot=value.name,
-                declared=stype,
-                available=found[position],
-            )
-        found[position] = stype
-    return tuple(found)

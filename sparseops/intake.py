@@ -56,9 +56,13 @@ def as_values(obj: Any, backend: Backend, dtype: Any) -> Any:
 
 def _has_arrays(obj: Any) -> bool:
     """Whether a list has an NDArray at its first level or at the start of a deeper one."""
-    if not isinstance(obj, (list, tuple)) or not obj:
-        return False
-    return any(isinstance(x, NDArray) for x in obj) or (obj[0] is not obj and _has_arrays(obj[0]))
+    for _ in range(64):
+        if not isinstance(obj, (list, tuple)) or not obj:
+            break
+        if any(isinstance(x, NDArray) for x in obj):
+            return True
+        obj = obj[0]
+    return False
 
 
 def as_indices(backend: Backend, shape: Any, **given: Any) -> list[Any]:

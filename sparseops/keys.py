@@ -1,8 +1,8 @@
 """What stands in the brackets of ``x[...]``, in one form: an item for each axis.
 
 An item is `ALL` for a whole axis, ``(start, stop, step)`` for a part of it, a Python integer, or an
-array of integers. As a parameter of operators, `PICKED` stands for an array of integers and
-`NUMBER` for one of no dimensions: the arrays themselves go by position.
+array of integers. As a parameter of operators, `PICKED` stands for an array and `NUMBER` for an
+integer or an array of no dimensions: the numbers themselves go by position.
 """
 
 from collections.abc import Iterable, Sequence
@@ -41,13 +41,12 @@ class Key:
         self.new = tuple(new)
         self.gap: int | None = None
 
-    def arrays(self) -> list[Any]:
-        """The integers and arrays of integers, all as arrays."""
-        return [
-            np.asarray(item) if type(item) is int else item
-            for item in self.items
-            if not is_plain(item)
-        ]
+    def numbers(self) -> list[Any]:
+        """The integers, or where there are arrays of integers, these and the integers as arrays."""
+        found = [item for item in self.items if not is_plain(item)]
+        if not any(map(is_array, found)):
+            return found
+        return [item if is_array(item) else np.asarray(item) for item in found]
 
     def form(self) -> tuple:
         """The key without its integers, as a parameter of operators."""
@@ -115,16 +114,16 @@ def _item(k: Any, x: Any) -> Any:
     """An element of a key as None, Ellipsis, a slice, an int, or an array of integers or bools."""
     if type(k) is int or k is None or k is Ellipsis or isinstance(k, slice):
         return k
+    array = k
     if not isinstance(k, Operand):
         if hasattr(k, "__index__") and not isinstance(k, (bool, np.ndarray)):
             return index(k)
         array = x.backend.xp.asarray(k)
-        empty = not array.size and not hasattr(k, "dtype")
-        k = array.astype(np.int64) if empty else array
-    kind = k.dtype.kind
-    if kind not in "biu":
+        if not array.size and not hasattr(k, "dtype"):
+            array = array.astype(np.int64)
+    if array.dtype.kind not in "biu":
         raise IndexError(f"{k!r:.60} is not a key: {_KINDS}")
-    return int(k.item()) if kind != "b" and not k.ndim else k
+    return array if array.ndim or array.dtype.kind == "b" else int(array.item())
 
 
 def _width(item: Any) -> int:
@@ -149,8 +148,8 @@ def _items(item: Any, lengths: tuple[int, ...], axis: int) -> Iterable[Any]:
         return (ALL,)
     if isinstance(item, slice):
         return (part(item, lengths[0]),)
-    if type(item) is int and not -lengths[0] <= item < lengths[0]:
-        raise IndexError(f"index={item}, but axis {axis} has length {lengths[0]}")
+    if type(item) is int:
+        return (in_axis(item, lengths[0], axis),)
     if not _is_mask(item):
         return (item,)
     if not item.ndim:
@@ -160,7 +159,8 @@ def _items(item: Any, lengths: tuple[int, ...], axis: int) -> Iterable[Any]:
         # NumPy takes a mask of no length for any axis.
         if length not in (0, limit):
             raise IndexError(
-                f"the mask has length {length} along axis {axis + offset}, which has {limit}"
+                f"the mask has length {length} along axis {axis + offset}, but "
+                f"{_extent(limit, axis + offset)}"
             )
     return true_places(item)
 
@@ -243,35 +243,41 @@ def is_together(form: Sequence[Any]) -> bool:
 
 
 def numpy_key(
-    xp: Any, shape: Sequence[int], form: Sequence[Any], arrays: Sequence[Any], first: int = 0
+    xp: Any, shape: Sequence[int], form: Sequence[Any], numbers: Sequence[Any], first: int = 0
 ) -> tuple[Any, ...]:
     """The key as arrays of `xp` take it, every number checked and none negative.
 
-    `shape` are the lengths of the axes from `first` on.
+    `shape` are the lengths of the axes from `first` on; `numbers` are integers and arrays of `xp`.
     """
-    left, found = iter(arrays), []
-    # What picks nothing is not out of range either.
-    nothing = not all(array.size for array in arrays)
+    left, found = iter(numbers), []
+    # Arrays that pick nothing are not out of range either.
+    nothing = any(getattr(array, "size", 1) == 0 for array in numbers)
     for axis, (length, item) in enumerate(zip(shape, form, strict=True), first):
         if item == ALL:
             found.append(slice(None))
-        elif not is_picked(item):
-            found.append(as_slice(item))
-        else:
+        elif item == NUMBER:
+            found.append(in_axis(next(left), length, axis))
+        elif item == PICKED:
             ids = next(left)
-            if item == NUMBER:
-                found.append(int(in_range(xp, ids, length, "index", axis)))
-            else:
-                ids, limit = (ids * 0, 1) if nothing else (ids, length)
-                found.append(in_range(xp, ids, limit, "ids", axis))
+            limit = 1 if nothing else length
+            found.append(in_range(xp, ids * 0 if nothing else ids, limit, "ids", axis))
+        else:
+            found.append(as_slice(item))
     return tuple(found)
 
 
-def in_range(xp: Any, ids: Any, limit: int, name: str, axis: int | None = None) -> Any:
-    """`ids` as int32 or int64, negative ones counted from the end.
+def in_axis(number: Any, length: int, axis: int) -> int:
+    """The integer `number`, checked and not negative."""
+    found = int(number)
+    if not -length <= found < length:
+        raise IndexError(f"index={found}, but {_extent(length, axis)}")
+    return found % length
 
-    Raises IndexError at the first one that is none of the `limit` places: rows, or those along
-    `axis`.
+
+def in_range(xp: Any, ids: Any, limit: int, name: str, axis: int = 0) -> Any:
+    """The array `ids` as int32 or int64, checked, negative ones counted from the end.
+
+    Raises IndexError at the first one that is none of the `limit` places along `axis`.
     """
     if not ids.size:
         return ids.astype(ids.dtype if ids.dtype == np.int32 else np.int64, copy=False)
@@ -280,8 +286,7 @@ def in_range(xp: Any, ids: Any, limit: int, name: str, axis: int | None = None) 
         wide = ids.astype(np.int64) if ids.dtype.kind == "i" else ids
         at = xp.unravel_index(int(((wide < -limit) | (wide >= limit)).argmax()), ids.shape)
         place = f"[{', '.join(str(int(n)) for n in at)}]" if at else ""
-        have = f"there are {limit} rows" if axis is None else f"axis {axis} has length {limit}"
-        raise IndexError(f"{name}{place}={int(ids[at])}, but {have}")
+        raise IndexError(f"{name}{place}={int(ids[at])}, but {_extent(limit, axis)}")
     if ids.dtype not in (np.int32, np.int64):
         ids = ids.astype(np.int64)
     if low >= 0:
@@ -289,3 +294,7 @@ def in_range(xp: Any, ids: Any, limit: int, name: str, axis: int | None = None) 
     return xp.where(ids < 0, ids.astype(np.int64) + limit, ids).astype(
         np.result_type(ids.dtype, index_dtype(limit - 1)), copy=False
     )
+
+
+def _extent(length: int, axis: int) -> str:
+    return f"axis {axis} has length {length}" if axis else f"there are {length} rows"

@@ -36,10 +36,11 @@ def call_ufunc(
     """
     if any(_is_foreign(type(x), kind) for x in inputs):
         return NotImplemented
-    name = ufunc.__name__
-    operator = _built_in(_UFUNCS.get(name, name)) if getattr(np, name, None) is ufunc else None
+    name, is_numpys = ufunc.__name__, getattr(np, ufunc.__name__, None) is ufunc
+    operator = _built_in(_UFUNCS.get(name, name)) if is_numpys else None
     if operator is None or method != "__call__":
-        _refuse(name if method == "__call__" else f"{name}.{method}")
+        called = f"np.{name}" if is_numpys else name
+        _refuse(called if method == "__call__" else f"{called}.{method}")
     given = dict(given)
     (target,) = given.pop("out", (None,))
     if given:
@@ -70,13 +71,16 @@ def call_function(
     name = f"{module}.{function.__name__}".lstrip(".")
     served, adapter = _SERVED.get(function, (None, None))
     if adapter is None or (served and _built_in(served) is None):
-        _refuse(name)
+        _refuse(f"np.{name}")
     leading = (operators[served],) if served else ()
     try:
-        bound = inspect.signature(adapter).bind(*leading, *args, **given)
-    except TypeError as error:
-        raise TypeError(f"np.{name} of arrays of sparseops: {error}") from None
-    return adapter(*bound.args, **bound.kwargs)
+        return adapter(*leading, *args, **given)
+    except TypeError:
+        try:
+            inspect.signature(adapter).bind(*leading, *args, **given)
+        except TypeError as error:
+            raise TypeError(f"np.{name} of arrays of sparseops: {error}") from None
+        raise
 
 
 def _built_in(name: str) -> Any:
@@ -85,7 +89,7 @@ def _built_in(name: str) -> Any:
 
 
 def _refuse(name: str) -> NoReturn:
-    raise TypeError(f"np.{name} has no operator here; {_WAY_OUT}")
+    raise TypeError(f"{name} has no operator here; {_WAY_OUT}")
 
 
 #: For each function of NumPy the operator that serves it, if one does, and how it is called.
@@ -109,10 +113,13 @@ for _name, *_functions in (
     ("mean", np.mean),
     ("max", np.max, np.amax),
     ("min", np.min, np.amin),
+    ("argmax", np.argmax),
+    ("argmin", np.argmin),
 ):
     _serves(*_functions, by=_name)(_reduction)
 
 
+@_serves(np.diagonal, by="diagonal")
 @_serves(np.zeros_like, by="zeros_like")
 @_serves(np.real, by="real")
 @_serves(np.imag, by="imag")
@@ -180,7 +187,7 @@ def _round(operator, a, decimals=0):
 @_serves(np.atleast_2d)
 def _atleast_2d(a):
     if not is_asked_by_scipy():
-        _refuse("atleast_2d")
+        _refuse("np.atleast_2d")
     # In scipy 1.13 it stands where newer versions convert the array.
     return np.empty((1, 1), object)
 

@@ -147,6 +147,14 @@ class Operand:
         """The mean of the values, by the operator `mean`."""
         return operators["mean"](self, axis=axis, keepdims=keepdims)
 
+    def max(self, axis: Any = None, keepdims: bool = False) -> Self:
+        """The largest of the values, by the operator `max`."""
+        return operators["max"](self, axis=axis, keepdims=keepdims)
+
+    def min(self, axis: Any = None, keepdims: bool = False) -> Self:
+        """The smallest of the values, by the operator `min`."""
+        return operators["min"](self, axis=axis, keepdims=keepdims)
+
     def astype(self, dtype: Any) -> Self:
         """The values as `dtype`, storage kept, by the operator `cast`."""
         return operators["cast"](self, dtype=dtype)

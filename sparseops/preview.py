@@ -1,6 +1,7 @@
 """How an array prints: its spec, and a few of its values."""
 
 from collections.abc import Callable
+from textwrap import indent
 from typing import Any
 
 import numpy as np
@@ -58,7 +59,7 @@ def _listing(storage: Storage, count: str, places: list[str], values: Any, more:
         if value.ndim > 3 and value.size:
             value = value[_corners(value.shape, 6**3)]
         text = np.array2string(value, threshold=6, edgeitems=3) if value.ndim else str(value)
-        lines.append(f"  {place:<{width}}  " + text.replace("\n", "\n" + " " * (width + 4)))
+        lines.append(f"  {place:<{width}}  " + indent(text, " " * (width + 4)).lstrip())
     return "\n".join(lines + [f"  and {more} more"] * (more > 0))
 
 

@@ -70,6 +70,8 @@ class Node:
         What it gives.
     where : tuple of (str, int)
         File and line of the user's call.
+    code : tuple of (code, int) or None
+        The user's code object, and the instruction in it that makes the call.
     backward : bool
         Whether it computes gradients.
     cause : Cause or None
@@ -83,6 +85,7 @@ class Node:
         "backward",
         "cast_for",
         "cause",
+        "code",
         "declared",
         "operator",
         "params",
@@ -96,13 +99,13 @@ class Node:
         args: Sequence[Any],
         params: Mapping[str, Any],
         declared: Known,
-        where: tuple[str, int],
     ):
         self.operator = operator
         self.args = tuple(args)
         self.params = params
         self.declared = declared
-        self.where = where
+        self.where = ("", 0)
+        self.code: tuple[Any, int] | None = None
         self.results: tuple[Value, ...] = ()
         self.backward = False
         self.cause: Cause | None = None
@@ -123,6 +126,29 @@ class Node:
     def place(self) -> str:
         """File and line, for messages."""
         return f"{self.where[0]}:{self.where[1]}"
+
+    def declared_with(self, wanted: Mapping[int, str]) -> Known:
+        """The storages declared for the results, by ``stype=`` and by number of value in `wanted`.
+
+        StorageError where the two differ.
+        """
+        found = list(self.declared)
+        for position, value in enumerate(self.results):
+            stype = wanted.get(value.number, UNDEFINED)
+            if stype == UNDEFINED:
+                continue
+            if found[position] not in (UNDEFINED, stype):
+                name = self.operator.__name__
+                raise StorageError(
+                    f"{value.name} is declared {stype}, and {found[position]} by stype= of {name} "
+                    f"at {self.place}",
+                    operator=name,
+                    slot=value.name,
+                    declared=stype,
+                    available=found[position],
+                )
+            found[position] = stype
+        return tuple(found)
 
     def open_slots(self, forms: Mapping[int, Form]) -> tuple[tuple[int, ...], ...]:
         """The slots of each undefined value that stands in several."""

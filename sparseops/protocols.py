@@ -96,14 +96,20 @@ def _is_known(x: Any) -> bool:
 
 
 def _check_kept(found: Any, target: Any, written: str, instead: str) -> None:
-    have = f"{written} gives {getattr(found, 'spec', found)}, and x is {target.spec}"
+    rest, kind = "", None
     if found.shape != target.shape:
-        raise ShapeError(f"{have}{instead}", declared=target.shape, available=found.shape)
-    if found.stype != target.stype:
-        raise StorageError(f"{have}{instead}", declared=target.stype, available=found.stype)
-    if not np.can_cast(found.dtype, target.dtype, "same_kind"):
-        have = f"{have}: {found.dtype} values are not put into {target.dtype} unasked"
-        raise DTypeError(f"{have}{instead}", declared=target.dtype, available=found.dtype)
+        kind = ShapeError
+    elif found.stype != target.stype:
+        kind = StorageError
+    elif found.dtype != target.dtype and not np.can_cast(found.dtype, target.dtype, "same_kind"):
+        kind, rest = DTypeError, f": {found.dtype} values are not put into {target.dtype} unasked"
+    if kind is not None:
+        spec = getattr(found, "spec", found)
+        raise kind(
+            f"{written} gives {spec}, and x is {target.spec}{rest}{instead}",
+            declared=target.spec,
+            available=spec,
+        )
 
 
 def to_numpy(x: Any, dtype: Any, copy: bool | None) -> np.ndarray:

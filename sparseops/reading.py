@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
+import numpy as np
+
 from sparseops.keys import ALL, Key, is_all, is_array, is_plain, is_together, parse, picked_shape
 from sparseops.registry import operators
 
@@ -57,7 +59,7 @@ def _gather(x: Any, items: Sequence[Any]) -> Any:
     key = Key(items, x.shape)
     if all(map(is_all, items)):
         return x
-    return operators["gather"](x, *key.arrays(), key=key.form())
+    return operators["gather"](x, *key.numbers(), key=key.form())
 
 
 def _read_row_sparse(x: Any, key: Key) -> Any:
@@ -96,7 +98,7 @@ def _read_csr(x: Any, key: Key) -> Any:
         found = _gather(x, (row, column))
         if not key.new:
             return found
-        shapes = [ids.shape for ids in key.arrays()]
+        shapes = [np.shape(number) for number in key.numbers()]
         return operators["reshape"](found, shape=picked_shape(key.shape, key.form(), shapes))
     if type(row) is int or type(column) is int:
         found = _read_rows(x, row)
@@ -104,6 +106,8 @@ def _read_csr(x: Any, key: Key) -> Any:
         axes = [axis for axis in range(len(key.items)) if type(key.items[axis]) is not int]
         left = _of_axes(key, axes)
         left.items = [ALL] * len(axes)
+        lengths = iter(found.shape)
+        left.shape = tuple(1 if n in left.new else next(lengths) for n in range(len(axes)))
         return _read_row_sparse(found, left) if key.new else found
     if key.new:
         _refuse(x, "None makes a third axis, and csr has 2", _DENSE)

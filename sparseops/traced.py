@@ -4,6 +4,7 @@ import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from types import FrameType
 from typing import Any, NoReturn
 
 import numpy as np
@@ -27,12 +28,12 @@ class TraceError(SparseOpsError, TypeError):
     """A function that cannot be traced: it reads values, or returns something else than arrays."""
 
 
-def user_line() -> tuple[str, int]:
-    """File and line of the innermost frame outside the package."""
+def user_frame() -> FrameType:
+    """The innermost frame outside the package."""
     frame = sys._getframe(1)
     while frame.f_code.co_filename.startswith(_PACKAGE) and frame.f_back is not None:
         frame = frame.f_back
-    return frame.f_code.co_filename, frame.f_lineno
+    return frame
 
 
 class Traced(Operand):
@@ -155,8 +156,8 @@ class Traced(Operand):
 
 def raise_at(message: str) -> NoReturn:
     """Raise TraceError with the user's line."""
-    file, line = user_line()
-    raise TraceError(f"{file}:{line}: {message}")
+    frame = user_frame()
+    raise TraceError(f"{frame.f_code.co_filename}:{frame.f_lineno}: {message}")
 
 
 def last_user_line(error: BaseException) -> tuple[str, int]:

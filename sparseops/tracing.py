@@ -14,7 +14,7 @@ from sparseops.parameters import complete
 from sparseops.program import Assignment, Cause, Node, Program, Value
 from sparseops.signature import NUMBERS
 from sparseops.spec import Spec
-from sparseops.traced import Traced, TraceError, last_user_line, raise_at, user_line
+from sparseops.traced import Traced, TraceError, last_user_line, raise_at, user_frame
 
 _MOST_CALLS = 200_000
 
@@ -75,8 +75,13 @@ class Tracer:
             raise_at(f"{operator.__name__}() needs stype=, the storage of its result")
         slots = [self._slot(operator, slot, x) for slot, x in enumerate(args)]
         values = complete(operator, params or {})
-        where = self.where or user_line()
-        node = Node(operator, slots, values, operator.declared(stype), where)
+        node = Node(operator, slots, values, operator.declared(stype))
+        if self.where is None:
+            frame = user_frame()
+            node.where = frame.f_code.co_filename, frame.f_lineno
+            node.code = frame.f_code, frame.f_lasti
+        else:
+            node.where = self.where
         node.backward = self.backward
         node.cause = cause
         several = len(operator.outputs) > 1

@@ -5,7 +5,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from sparseops.errors import BackendError, DTypeError, GradientError, ShapeError
-from sparseops.keys import ALL, Key, is_all, is_array, is_plain, numpy_key, parse
+from sparseops.keys import ALL, Key, is_all, is_array, is_plain, numpy_key, parse, picked_shape
 from sparseops.operand import Operand
 from sparseops.registry import operators
 from sparseops.storage import Dense
@@ -65,11 +65,13 @@ def _write_dense(x: Any, key: Key, value: Any) -> None:
     if isinstance(value, Operand):
         value = value.tostype("dense").storage.data
     xp = x.backend.xp
-    arrays = [
-        ids.tostype("dense").storage.data if isinstance(ids, Operand) else xp.asarray(ids)
-        for ids in key.arrays()
+    numbers = [
+        ids.tostype("dense").storage.data if isinstance(ids, Operand) else ids
+        for ids in key.numbers()
     ]
-    at, gap = list(numpy_key(xp, key.shape, key.form(), arrays)), key.gap
+    # Raises where arrays do not broadcast, before the memory is opened.
+    picked_shape(key.shape, key.form(), [np.shape(number) for number in numbers])
+    at, gap = list(numpy_key(xp, key.shape, key.form(), numbers)), key.gap
     shape = key.shape
     if gap is None:
         # With ... a single place takes an array of one value, whatever its dtype.
@@ -168,7 +170,7 @@ def _as_wide(storage: Any, like: Any) -> Any:
 
 def _replace(x: Any, items: Any, value: Any) -> None:
     key = Key(items, x.shape)
-    x.assign(operators["replace"](x, value, *key.arrays(), key=key.form()).storage)
+    x.assign(operators["replace"](x, value, *key.numbers(), key=key.form()).storage)
 
 
 def _check_broadcasts(shape: tuple[int, ...], whole: tuple[int, ...]) -> None:

@@ -53,7 +53,7 @@ def test_the_version_is_one_line(capsys):
 
 
 @pytest.mark.parametrize(
-    "argv", [[], ["nonsense"], ["--nonsense"], ["info", "more"], ["info", "-x"]]
+    "argv", [[], ["nonsense"], ["--nonsense"], ["info", "one", "two"], ["info", "-x"]]
 )
 def test_misuse_is_status_two_and_goes_to_stderr(argv, capsys):
     assert cli.main(argv) == 2

@@ -12,6 +12,7 @@ from sparseops.io.members import Members, opened_archive, write_member
 from sparseops.io.tree import Reader, Writer, decoded, encoded
 from sparseops.ndarray import NDArray
 from sparseops.registry import operators
+from sparseops.storage import CSR
 
 _STRUCTURE = "structure"
 
@@ -61,7 +62,7 @@ def load(file: Any, *, limit: int | None = 2**30, backend: Any = None) -> Any:
         array; or of ``numpy.savez``, which gives a dict of dense arrays.
     limit : int or None, optional
         The most bytes that compressed members may unpack to, and that making the row pointers of
-        a coo matrix may take.
+        a matrix in coo or csc format may take.
     backend : str, optional
         The library that holds the arrays; by default the current one.
 
@@ -131,10 +132,10 @@ def _scipy(members: Members, backend: Backend, limit: int | None) -> NDArray:
     if shape.shape != (2,) or shape.dtype.kind not in "iu":
         raise FormatError(f"the shape of a matrix is two integers, not {shape.shape}")
     shape = tuple(int(n) for n in shape)
+    if name != "csr" and limit is not None and (shape[0] + 1) * 16 > limit:
+        raise FormatError(f"making row pointers of {shape[0]} rows takes more than limit={limit}")
     if name == "coo":
         pair = members.read("row"), members.read("col")
-        if limit is not None and (shape[0] + 1) * 16 > limit:
-            raise FormatError(f"the row pointers of {shape[0]} rows take too much; limit={limit}")
         return csr_array((data, pair), shape, backend=backend)
     if name not in ("csr", "csc"):
         raise FormatError(
@@ -145,3 +146,22 @@ def _scipy(members: Members, backend: Backend, limit: int | None) -> NDArray:
     if name == "csr":
         return csr_array(parts, shape, backend=backend)
     return operators["transpose"](csr_array(parts, shape[::-1], backend=backend))
+
+
+def is_canonical(path: str) -> bool:
+    """Whether an archive of SciPy in csr or csc format, where any order may stand, is sorted.
+
+    True for all other files: their readers refuse what is not, or have no order to look at.
+    """
+    if not path.endswith(".npz"):
+        return True
+    with open(path, "rb") as opened, opened_archive(opened, None) as members:
+        if _kind(members) is not _scipy or "indptr" not in members.infos:
+            return True
+        data, indices, indptr = (members.read(name) for name in ("data", "indices", "indptr"))
+        columns = int(indices.max(initial=-1)) + 1
+        try:
+            CSR(data, indices, indptr, (len(indptr) - 1, columns)).validate()
+        except FormatError:
+            return False
+        return True

@@ -86,7 +86,8 @@ def batches(
     -------
     Batches
         Has a length, and can be iterated once an epoch. Gives pairs of arrays, in the storages of
-        `x` and `y`, or single arrays where there is no `y`.
+        `x` and `y`, or single arrays where there is no `y`. Rows that are picked from a row_sparse
+        array, shuffled or as a part, are dense.
 
     Raises
     ------

@@ -145,10 +145,20 @@ def write_mtx(file: Any, x: Any, *, comment: str = "") -> None:
         matrix = x.asnumpy()
     else:
         matrix = cast(x, stype="csr").to("scipy").asscipy().tocoo()
+    field = _FIELDS[x.dtype.kind]
     with writing(file) as opened:
-        # SciPy's own choice of a field depends on the values: an empty matrix has another.
-        given = {"comment": comment, "field": _FIELDS[x.dtype.kind], "symmetry": "general"}
+        if not x.nnz and x.stype != "dense":
+            opened.write(_empty(x.shape, field, comment))  # SciPy calls all of these real
+            return
+        given = {"comment": comment, "field": field, "symmetry": "general"}
         import_module("scipy.io").mmwrite(opened, matrix, **given)
+
+
+def _empty(shape: tuple[int, ...], field: str, comment: str) -> bytes:
+    """The text of a matrix that stores nothing."""
+    notes = "".join(f"%{line}\n" for line in comment.split("\n"))
+    sizes = f"{shape[0]} {shape[1]} 0\n"
+    return f"%%MatrixMarket matrix coordinate {field} general\n{notes}{sizes}".encode()
 
 
 def _head(text: bytes, name: str) -> _Head:

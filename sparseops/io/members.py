@@ -100,7 +100,7 @@ def _read_array(member: IO[bytes], size: int) -> Any:
     dtype, by_columns, shape = _read_header(member)
     if dtype.hasobject:
         raise FormatError("it holds Python objects, which are never unpickled")
-    if dtype.kind not in "SU":
+    if dtype.kind not in "SU" or not dtype.itemsize:
         as_dtype(dtype)
     count = prod(shape)
     if count * dtype.itemsize != size - member.tell():

@@ -1,16 +1,25 @@
 """The built-in operators, declared with the calls that users have."""
 
+from sparseops.ops.attention import *
 from sparseops.ops.cast import *
+from sparseops.ops.choice import *
 from sparseops.ops.comparison import *
+from sparseops.ops.counting import *
+from sparseops.ops.diagonals import *
+from sparseops.ops.dropping import *
 from sparseops.ops.elementwise import *
+from sparseops.ops.extent import *
 from sparseops.ops.extremes import *
 from sparseops.ops.gather import *
 from sparseops.ops.indexing import *
 from sparseops.ops.joining import *
+from sparseops.ops.limits import *
 from sparseops.ops.linalg import *
+from sparseops.ops.location import *
 from sparseops.ops.logic import *
 from sparseops.ops.loss import *
 from sparseops.ops.multiply import *
+from sparseops.ops.norms import *
 from sparseops.ops.power import *
 from sparseops.ops.product_gradients import *
 from sparseops.ops.reduction import *
@@ -18,6 +27,7 @@ from sparseops.ops.remainder import *
 from sparseops.ops.replace import *
 from sparseops.ops.row import *
 from sparseops.ops.sampled import *
+from sparseops.ops.several import *
 from sparseops.ops.shape import *
 from sparseops.ops.slicing import *
 from sparseops.ops.unary import *

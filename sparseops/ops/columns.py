@@ -5,48 +5,57 @@ from typing import Any
 import numpy as np
 
 from sparseops.backend import Backend
-from sparseops.ops.rows import csr_columns, csr_part, locate
+from sparseops.ops.rows import (
+    csr_columns,
+    csr_part,
+    csr_rows,
+    csr_transposed,
+    distinct,
+    locate,
+)
 from sparseops.ops.structure import counts_to_indptr
 from sparseops.storage import CSR, RowSparse, index_dtype, merged
 
 
 def sliced_columns(backend: Backend, x: CSR, start: int, stop: int, step: int) -> CSR:
-    """The columns `start`, `start` + `step`, … of `x`; O(nnz), if `step` < 0 O(nnz log nnz)."""
+    """The columns `start`, `start` + `step`, … of `x`; O(nnz), O(nnz log rows) if `step` < 0."""
     count = len(range(start, stop, step))
     if step == 1:
         keep = (x.indices >= start) & (x.indices < stop)
         return csr_part(backend, x, keep, x.indices.astype(np.int64) - start, count)
     places, beside = backend.xp.divmod(x.indices.astype(np.int64) - start, step)
     keep = (beside == 0) & (places >= 0) & (places < count)
-    return _sorted(backend, csr_part(backend, x, keep, places, count))
+    found = csr_part(backend, x, keep, places, count)
+    return found if step > 0 else _turned(backend, found)
 
 
-def _sorted(backend: Backend, x: CSR) -> CSR:
-    """`x`, in which no place stands twice, with the columns of each row in order."""
-    xp, rows = backend.xp, backend.row_ids(x)
-    order = xp.lexsort(xp.stack([x.indices, rows]))
+def _turned(backend: Backend, x: CSR) -> CSR:
+    """`x` with the entries of each row in reverse order."""
+    at = backend.xp.arange(len(x.indices), dtype=x.indptr.dtype)
+    if len(at) < x.shape[0]:
+        rows = backend.xp.searchsorted(x.indptr, at, side="right") - 1
+    else:
+        rows = backend.row_ids(x)
+    order = x.indptr[rows] - at + x.indptr[rows + 1] - 1
     return CSR(x.data[order], x.indices[order], x.indptr, x.shape)
 
 
 def picked_columns(backend: Backend, x: CSR, ids: Any) -> CSR:
     """The columns `ids` of `x`, in their order and as often as they stand there.
 
-    O(nnz log ids + entries taken), and their sorting if `ids` do not ascend.
+    O(rows + entries of `x` and of the result), with a factor of log ids if `x` is wide.
     """
-    if (ids[1:] > ids[:-1]).all():
-        return csr_columns(backend, x, ids)
-    xp, nnz = backend.xp, len(x.indices)
-    order = xp.argsort(ids, kind="stable")
-    ordered = ids[order]
-    first = xp.searchsorted(ordered, x.indices, side="left")
-    counts = xp.searchsorted(ordered, x.indices, side="right") - first
-    before = xp.zeros(nnz + 1, np.int64)
-    xp.cumsum(counts, out=before[1:])
-    entries = xp.repeat(xp.arange(nnz), counts)
-    columns = order[xp.arange(len(entries)) - before[entries] + first[entries]]
-    width = np.result_type(x.indices.dtype, index_dtype(len(entries), len(ids)))
-    indptr, shape = before[x.indptr].astype(width), (x.shape[0], len(ids))
-    return _sorted(backend, CSR(x.data[entries], columns.astype(width), indptr, shape))
+    named, places = ids, None
+    if not (ids[1:] > ids[:-1]).all():
+        named, places = distinct(backend, ids, x.shape[1])
+    if not len(named) or int(named[-1]) <= np.iinfo(x.indices.dtype).max:
+        # What has two dtypes is searched several times as slowly.
+        named = named.astype(x.indices.dtype, copy=False)
+    found = csr_columns(backend, x, named)
+    if places is None:
+        return found
+    # Columns as rows: moving these sorts the entries on the way.
+    return csr_transposed(backend, csr_rows(backend, csr_transposed(backend, found), places))
 
 
 def one_column(backend: Backend, x: CSR, number: int) -> RowSparse:
@@ -55,6 +64,15 @@ def one_column(backend: Backend, x: CSR, number: int) -> RowSparse:
     at = xp.flatnonzero(x.indices == number)
     rows = xp.searchsorted(x.indptr, at, side="right") - 1
     return RowSparse(x.data[at], rows.astype(x.indices.dtype), x.shape[:1])
+
+
+def one_entry(backend: Backend, x: CSR, row: int, column: int) -> Any:
+    """The value at a place of `x`, an array of no dimensions; O(log entries of the row)."""
+    start, end = x.indptr[row : row + 2].tolist()
+    at = start + int(x.indices[start:end].searchsorted(column))
+    if at < end and x.indices[at] == column:
+        return x.data[at, ...]
+    return backend.xp.zeros((), x.data.dtype)
 
 
 def picked_entries(backend: Backend, x: CSR, rows: Any, columns: Any) -> Any:

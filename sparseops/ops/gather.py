@@ -3,12 +3,21 @@
 import numpy as np
 
 from sparseops.errors import ShapeError
-from sparseops.keys import ALL, NUMBER, PICKED, in_range, is_picked, is_together, numpy_key
-from sparseops.keys import picked_shape as shape_of
+from sparseops.keys import (
+    ALL,
+    NUMBER,
+    PICKED,
+    in_range,
+    is_picked,
+    is_together,
+    numpy_key,
+    picked_shape,
+)
 from sparseops.operators import operator
 from sparseops.ops.cast import sparse_mask
 from sparseops.ops.columns import (
     one_column,
+    one_entry,
     picked_columns,
     picked_entries,
     placed_column,
@@ -19,7 +28,7 @@ from sparseops.ops.columns import (
 from sparseops.ops.products import working
 from sparseops.ops.rows import check_row_numbers, distinct
 from sparseops.ops.structure import find
-from sparseops.spec import as_shape
+from sparseops.spec import Spec, as_shape
 from sparseops.storage import Dense, RowSparse
 
 __all__ = []
@@ -58,8 +67,9 @@ def gather(x, *ids, key=()):
     ----------
     x : array of any storage
         The values.
-    *ids : dense arrays of integers
-        One for each "ids" and each "number" in `key`; those of numbers have no dimensions.
+    *ids : dense arrays of integers, or integers
+        One for each "ids" and each "number" in `key`. Where there are no arrays, numbers are
+        integers, else arrays of no dimensions.
     key : tuple
         For each axis "all", ``(start, stop, step)``, "ids" or "number".
 
@@ -78,42 +88,53 @@ def gather(x, *ids, key=()):
     -----
     O(nnz) for columns of csr; O(result), with a factor of log(entries of a row), for its entries.
     """
-    _check(x.shape, ids, key)
+    check_key(x.shape, ids, key)
     if x.stype == "csr" and key == (ALL, PICKED) and ids[0].ndim != 1:
         raise ShapeError(f"ids has shape {ids[0].shape}; columns of csr are picked by 1-D ids")
-    return _picked_shape(x.shape, ids, key), x.dtype
+    return shape_of_picked(x.shape, ids, key), x.dtype
 
 
-def _check(shape, ids, key):
+def check_key(shape, ids, key):
+    """Raise unless `key` with the numbers `ids` is one of an array of `shape`."""
     for array in ids:
-        check_row_numbers(array, "ids")
+        if isinstance(array, Spec):
+            check_row_numbers(array, "ids")
+        elif isinstance(array, bool) or not hasattr(array, "__index__"):
+            raise IndexError(f"index={array!r} is not an integer")
     if len(key) != len(shape) or sum(map(is_picked, key)) != len(ids):
-        raise ShapeError(f"key {key} with {len(ids)} arrays is not one of shape {shape}")
+        raise ShapeError(f"key {key} with {len(ids)} numbers is not one of shape {shape}")
 
 
-def _picked_shape(shape, ids, key):
-    return shape_of(shape, key, [array.shape for array in ids])
+def shape_of_picked(shape, ids, key):
+    """The shape of what `key` with the numbers `ids` picks of an array of `shape`."""
+    return picked_shape(shape, key, [getattr(array, "shape", ()) for array in ids])
 
 
-def _key(backend, shape, ids, key, first=0):
-    return numpy_key(backend.xp, shape, key, [array.data for array in ids], first)
+def checked_key(backend, shape, ids, key, first=0):
+    """The key as NumPy takes it, for the axes from `first` on, which have the lengths `shape`."""
+    numbers = [array.data if isinstance(array, Dense) else array for array in ids]
+    return numpy_key(backend.xp, shape, key, numbers, first)
 
 
-@gather.forward("dense, dense... -> dense")
+@gather.forward("dense, dense... -> dense", "dense, scalar... -> dense")
 def _gather_dense(backend, x, *ids, key):
-    return Dense(x.data[(*_key(backend, x.shape, ids, key), ...)])
+    return Dense(x.data[(*checked_key(backend, x.shape, ids, key), ...)])
 
 
-@gather.forward("row_sparse, dense... -> row_sparse", where=rows_stay)
+@gather.forward(
+    "row_sparse, dense... -> row_sparse", "row_sparse, scalar... -> row_sparse", where=rows_stay
+)
 def _gather_in_rows(backend, x, *ids, key):
-    data = x.data[(slice(None), *_key(backend, x.shape[1:], ids, key[1:], first=1))]
+    data = x.data[(slice(None), *checked_key(backend, x.shape[1:], ids, key[1:], first=1))]
     return RowSparse(data, x.indices, (x.shape[0], *data.shape[1:]))
 
 
-@gather.forward("row_sparse, dense... -> dense", where=rows_are_picked)
+@gather.forward(
+    "row_sparse, dense... -> dense", "row_sparse, scalar... -> dense", where=rows_are_picked
+)
 def _gather_of_rows(backend, x, *ids, key):
-    xp, shape = backend.xp, _picked_shape(x.shape, ids, key)
-    rows, *rest = _key(backend, x.shape, ids, key)
+    xp, shape = backend.xp, shape_of_picked(x.shape, ids, key)
+    rows, *rest = checked_key(backend, x.shape, ids, key)
     rows = xp.asarray(rows)
     if not len(x.indices):
         return Dense(xp.zeros(shape, x.data.dtype))
@@ -133,29 +154,45 @@ def _gather_columns(backend, x, *ids, key):
     return picked_columns(backend, x, in_range(backend.xp, ids[0].data, x.shape[1], "ids", 1))
 
 
-@gather.forward("csr, dense... -> row_sparse", where=a_column_is_picked)
-def _gather_column(backend, x, *ids):
-    return one_column(backend, x, int(in_range(backend.xp, ids[0].data, x.shape[1], "index", 1)))
+@gather.forward(
+    "csr, dense... -> row_sparse", "csr, scalar... -> row_sparse", where=a_column_is_picked
+)
+def _gather_column(backend, x, *ids, key):
+    _, number = checked_key(backend, x.shape, ids, key)
+    return one_column(backend, x, number)
 
 
 @gather.forward("csr, dense... -> dense", where=entries_are_picked)
 def _gather_entries(backend, x, *ids, key):
-    rows, columns = backend.xp.broadcast_arrays(*_key(backend, x.shape, ids, key))
+    rows, columns = backend.xp.broadcast_arrays(*checked_key(backend, x.shape, ids, key))
     values = picked_entries(backend, x, rows.reshape(-1), columns.reshape(-1))
     return Dense(values.reshape(rows.shape))
 
 
-@gather.backward("x", "dense, dense... -> dense")
+@gather.forward("csr, scalar... -> dense", where=entries_are_picked)
+def _gather_entry(backend, x, *ids, key):
+    return Dense(one_entry(backend, x, *checked_key(backend, x.shape, ids, key)))
+
+
+@gather.backward("x", "dense, dense... -> dense", "dense, scalar... -> dense")
 def _gather_x(g, ids, x_spec, key):
     return scatter(g, *ids, key=key, shape=x_spec.shape)
 
 
-@gather.backward("x", "dense, dense... -> row_sparse", where=rows_are_picked)
+@gather.backward(
+    "x", "dense, dense... -> row_sparse", "dense, scalar... -> row_sparse", where=rows_are_picked
+)
 def _gather_rows_x(g, ids, x_spec, key):
     return scatter(g, *ids, key=key, shape=x_spec.shape, stype="row_sparse")
 
 
-@gather.backward("x", "row_sparse, dense... -> row_sparse", "csr, dense... -> csr")
+@gather.backward(
+    "x",
+    "row_sparse, dense... -> row_sparse",
+    "row_sparse, scalar... -> row_sparse",
+    "csr, dense... -> csr",
+    "csr, scalar... -> csr",
+)
 def _gather_sparse_x(g, ids, x, key):
     return sparse_mask(scatter(g, *ids, key=key, shape=x.shape, stype=x.stype), x)
 
@@ -180,16 +217,16 @@ def scatter(values, *ids, key=(), shape):
         `values` from. float16 is added up in float32.
     """
     shape = as_shape(shape)
-    _check(shape, ids, key)
-    picked = _picked_shape(shape, ids, key)
+    check_key(shape, ids, key)
+    picked = shape_of_picked(shape, ids, key)
     if values.shape != picked:
         raise ShapeError(f"values has shape {values.shape}; the key picks {picked} of {shape}")
     return shape, values.dtype
 
 
-@scatter.forward("dense, dense... -> dense")
+@scatter.forward("dense, dense... -> dense", "dense, scalar... -> dense")
 def _scatter_dense(backend, values, *ids, key, shape):
-    return Dense(_added(backend, values.data, shape, _key(backend, shape, ids, key)))
+    return Dense(_added(backend, values.data, shape, checked_key(backend, shape, ids, key)))
 
 
 def _added(backend, values, shape, places):
@@ -203,16 +240,20 @@ def _added(backend, values, shape, places):
     return out.astype(dtype, copy=False)
 
 
-@scatter.forward("row_sparse, dense... -> row_sparse", where=rows_stay)
+@scatter.forward(
+    "row_sparse, dense... -> row_sparse", "row_sparse, scalar... -> row_sparse", where=rows_stay
+)
 def _scatter_in_rows(backend, values, *ids, key, shape):
-    places = (slice(None), *_key(backend, shape[1:], ids, key[1:], first=1))
+    places = (slice(None), *checked_key(backend, shape[1:], ids, key[1:], first=1))
     data = _added(backend, values.data, (len(values.indices), *shape[1:]), places)
     return RowSparse(data, values.indices, shape)
 
 
-@scatter.forward("dense, dense... -> row_sparse", where=rows_are_picked)
+@scatter.forward(
+    "dense, dense... -> row_sparse", "dense, scalar... -> row_sparse", where=rows_are_picked
+)
 def _scatter_to_rows(backend, values, *ids, key, shape):
-    rows, *rest = _key(backend, shape, ids, key)
+    rows, *rest = checked_key(backend, shape, ids, key)
     rows = backend.xp.asarray(rows)
     stored, places = distinct(backend, rows.reshape(-1), shape[0])
     places = (places.reshape(rows.shape), *rest)
@@ -232,25 +273,32 @@ def _scatter_columns(backend, values, *ids, key, shape):
     return placed_columns(backend, values, places, shape[1])
 
 
-@scatter.forward("row_sparse, dense... -> csr", where=a_column_is_picked)
-def _scatter_column(backend, values, *ids, shape):
-    number = int(in_range(backend.xp, ids[0].data, shape[1], "index", 1))
+@scatter.forward(
+    "row_sparse, dense... -> csr", "row_sparse, scalar... -> csr", where=a_column_is_picked
+)
+def _scatter_column(backend, values, *ids, key, shape):
+    _, number = checked_key(backend, shape, ids, key)
     return placed_column(backend, values, number, shape[1])
 
 
-@scatter.forward("dense, dense... -> csr", where=entries_are_picked)
+@scatter.forward("dense, dense... -> csr", "dense, scalar... -> csr", where=entries_are_picked)
 def _scatter_entries(backend, values, *ids, key, shape):
-    rows, columns = backend.xp.broadcast_arrays(*_key(backend, shape, ids, key))
+    rows, columns = backend.xp.broadcast_arrays(*checked_key(backend, shape, ids, key))
     return placed_entries(
         backend, values.data.reshape(-1), rows.reshape(-1), columns.reshape(-1), shape
     )
 
 
-@scatter.backward("values", "dense, dense... -> dense")
+@scatter.backward("values", "dense, dense... -> dense", "dense, scalar... -> dense")
 def _scatter_values(g, ids, key):
     return gather(g, *ids, key=key, stype="dense")
 
 
-@scatter.backward("values", "row_sparse, dense... -> row_sparse", "csr, dense... -> csr")
+@scatter.backward(
+    "values",
+    "row_sparse, dense... -> row_sparse",
+    "row_sparse, scalar... -> row_sparse",
+    "csr, dense... -> csr",
+)
 def _scatter_sparse_values(g, ids, values, key):
     return sparse_mask(gather(g, *ids, key=key), values)

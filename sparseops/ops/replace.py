@@ -3,10 +3,16 @@
 import numpy as np
 
 from sparseops.errors import DTypeError, ShapeError
-from sparseops.keys import ALL, PICKED, numpy_key, picked_shape
+from sparseops.keys import ALL, PICKED
 from sparseops.operators import operator
-from sparseops.ops.gather import entries_are_picked, rows_are_picked
-from sparseops.ops.rows import check_row_numbers, csr_rows, distinct, locate, ranges
+from sparseops.ops.gather import (
+    check_key,
+    checked_key,
+    entries_are_picked,
+    rows_are_picked,
+    shape_of_picked,
+)
+from sparseops.ops.rows import csr_rows, distinct, locate, ranges
 from sparseops.ops.structure import counts_to_indptr, find
 from sparseops.signature import NUMBERS
 from sparseops.spec import Spec
@@ -47,11 +53,11 @@ def replace(x, value, *ids, key=()):
 
     Notes
     -----
-    O(nnz of `x` and of the result), and O(rows) for csr. Not differentiable.
+    O(nnz of `x` and of the result), and O(rows) for csr. Zeros are not stored where `x` stored
+    nothing, but for those of a dense value in a row of a row_sparse `x`. Not differentiable.
     """
-    for array in ids:
-        check_row_numbers(array, "ids")
-    picked = picked_shape(x.shape, key, [array.shape for array in ids])
+    check_key(x.shape, ids, key)
+    picked = shape_of_picked(x.shape, ids, key)
     if np.iscomplexobj(value) or (isinstance(value, Spec) and value.dtype.kind == "c"):
         if x.dtype.kind not in "cb":
             raise DTypeError(f"complex values do not fit {x.dtype}; take real or imag first")
@@ -69,15 +75,16 @@ def _fits(value, picked):
     return set(value.shape[:extra]) <= {1} and all(own in (1, length) for own, length in pairs)
 
 
-@replace.forward("dense, dense, dense... -> dense", "dense, scalar, dense... -> dense")
+@replace.forward(
+    "dense, dense, dense... -> dense",
+    "dense, scalar, dense... -> dense",
+    "dense, dense, scalar... -> dense",
+    "dense, scalar, scalar... -> dense",
+)
 def _replace_dense(backend, x, value, *ids, key):
     data = x.data.copy()
-    data[_key(backend, x, ids, key)] = _values(value)
+    data[checked_key(backend, x.shape, ids, key)] = _values(value)
     return Dense(data)
-
-
-def _key(backend, x, ids, key):
-    return numpy_key(backend.xp, x.shape, key, [array.data for array in ids])
 
 
 def _values(value):
@@ -87,11 +94,13 @@ def _values(value):
 @replace.forward(
     "row_sparse, dense, dense... -> row_sparse",
     "row_sparse, scalar, dense... -> row_sparse",
+    "row_sparse, dense, scalar... -> row_sparse",
+    "row_sparse, scalar, scalar... -> row_sparse",
     where=rows_are_picked,
 )
 def _replace_in_rows(backend, x, value, *ids, key):
     xp = backend.xp
-    rows, *rest = _key(backend, x, ids, key)
+    rows, *rest = checked_key(backend, x.shape, ids, key)
     rows = xp.asarray(rows)
     named, places = distinct(backend, rows.reshape(-1), x.shape[0])
     if isinstance(value, NUMBERS) and value == 0 and all(item == ALL for item in key[1:]):
@@ -100,9 +109,13 @@ def _replace_in_rows(backend, x, value, *ids, key):
     missing = named[~find(backend, named, x.indices)[1]]
     stored = xp.sort(xp.concatenate([x.indices, missing.astype(_width(x, missing))]))
     data = xp.zeros((len(stored), *x.shape[1:]), x.data.dtype)
-    data[xp.searchsorted(stored, x.indices)] = x.data
+    known = xp.searchsorted(stored, x.indices)
+    data[known] = x.data
     at = xp.searchsorted(stored, named)[places].reshape(rows.shape)
     data[(at, *rest)] = _values(value)
+    if isinstance(value, NUMBERS) and value == 0:
+        # The rows that came in are zeros still.
+        return RowSparse(data[known], x.indices, x.shape)
     return RowSparse(data, stored, x.shape)
 
 
@@ -122,7 +135,7 @@ def _last(backend, places, count):
 @replace.forward("row_sparse, row_sparse, dense... -> row_sparse", where=whole_rows_are_picked)
 def _replace_rows(backend, x, value, *ids, key):
     xp = backend.xp
-    ids, *_ = _key(backend, x, ids, key)
+    ids, *_ = checked_key(backend, x.shape, ids, key)
     named, places = distinct(backend, ids, x.shape[0])
     at, there = find(backend, _last(backend, places, len(named)), value.indices)
     kept = ~find(backend, x.indices, named)[1]
@@ -134,7 +147,7 @@ def _replace_rows(backend, x, value, *ids, key):
 
 @replace.forward("csr, csr, dense... -> csr", where=whole_rows_are_picked)
 def _replace_csr_rows(backend, x, value, *ids, key):
-    ids, _ = _key(backend, x, ids, key)
+    ids, _ = checked_key(backend, x.shape, ids, key)
     named, places = distinct(backend, ids, x.shape[0])
     rows = csr_rows(backend, value, _last(backend, places, len(named)))
     return _with_rows(backend, x, named, rows)
@@ -142,12 +155,12 @@ def _replace_csr_rows(backend, x, value, *ids, key):
 
 @replace.forward("csr, scalar, dense... -> csr", where=whole_rows_are_picked)
 def _clear_csr_rows(backend, x, value, *ids, key):
-    if value != 0:
+    ids, _ = checked_key(backend, x.shape, ids, key)
+    named, _ = distinct(backend, ids, x.shape[0])
+    if value != 0 and len(named):
         raise NotImplementedError(
             f"{value} in every column of a row of csr would store them all; give rows of values"
         )
-    ids, _ = _key(backend, x, ids, key)
-    named, _ = distinct(backend, ids, x.shape[0])
     none = backend.xp.zeros(len(named) + 1, x.indptr.dtype)
     empty = CSR(x.data[:0], x.indices[:0], none, (len(named), x.shape[1]))
     return _with_rows(backend, x, named, empty)
@@ -170,11 +183,15 @@ def _with_rows(backend, x, named, rows):
 
 
 @replace.forward(
-    "csr, dense, dense... -> csr", "csr, scalar, dense... -> csr", where=entries_are_picked
+    "csr, dense, dense... -> csr",
+    "csr, scalar, dense... -> csr",
+    "csr, dense, scalar... -> csr",
+    "csr, scalar, scalar... -> csr",
+    where=entries_are_picked,
 )
 def _replace_entries(backend, x, value, *ids, key):
     xp = backend.xp
-    rows, columns = xp.broadcast_arrays(*_key(backend, x, ids, key))
+    rows, columns = xp.broadcast_arrays(*checked_key(backend, x.shape, ids, key))
     values = xp.empty(rows.shape, x.data.dtype)
     values[...] = _values(value)
     rows, columns, values = (a.reshape(-1) for a in (rows, columns, values))
@@ -182,6 +199,7 @@ def _replace_entries(backend, x, value, *ids, key):
     data = x.data.copy()
     data[at[there]] = values[there]
     new = _last_of_each(backend, xp.flatnonzero(~there), rows, columns)
+    new = new[values[new] != 0]
     width = _width(x, columns[new], len(data) + len(new))
     places = at[new] + xp.arange(len(new))
     counts = xp.diff(x.indptr)

@@ -3,6 +3,7 @@
 import numpy as np
 
 from sparseops.errors import ShapeError
+from sparseops.keys import in_axis
 from sparseops.operators import operator
 from sparseops.ops.cast import sparse_mask
 from sparseops.ops.shape import reshape, transpose
@@ -47,21 +48,14 @@ def row(x, index):
     return x.shape[1:], x.dtype
 
 
-def _number(x, index):
-    """`index` as the number of a row of `x`."""
-    if not -x.shape[0] <= index < x.shape[0]:
-        raise IndexError(f"index={index}, but there are {x.shape[0]} rows")
-    return int(index) % x.shape[0]
-
-
 @row.forward("dense, scalar -> dense")
 def _row_dense(backend, x, index):
-    return Dense(x.data[_number(x, index), ...])
+    return Dense(x.data[in_axis(index, x.shape[0], 0), ...])
 
 
 @row.forward("row_sparse, scalar -> dense")
 def _row_row_sparse(backend, x, index):
-    number = _number(x, index)
+    number = in_axis(index, x.shape[0], 0)
     at = int(backend.xp.searchsorted(x.indices, number))
     if at < len(x.indices) and x.indices[at] == number:
         return Dense(x.data[at, ...])
@@ -70,7 +64,7 @@ def _row_row_sparse(backend, x, index):
 
 @row.forward("csr, scalar -> row_sparse")
 def _row_csr(backend, x, index):
-    start, stop = x.indptr[_number(x, index) :][:2].tolist()
+    start, stop = x.indptr[in_axis(index, x.shape[0], 0) :][:2].tolist()
     return RowSparse(x.data[start:stop], x.indices[start:stop], x.shape[1:])
 
 
@@ -96,4 +90,4 @@ def _row_csr_x(g, x, index):
 
 
 def _at_row(g, x, index, stype=None):
-    return place_rows(g, _number(x, index), step=1, num_rows=x.shape[0], stype=stype)
+    return place_rows(g, in_axis(index, x.shape[0], 0), step=1, num_rows=x.shape[0], stype=stype)

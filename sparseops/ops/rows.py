@@ -121,8 +121,14 @@ def csr_part(backend: Backend, x: CSR, keep: Any, indices: Any, columns: int) ->
 
 def csr_columns(backend: Backend, x: CSR, ids: Any) -> CSR:
     """Columns `ids`, ascending, of `x`; O(nnz log ids)."""
-    at, there = find(backend, x.indices, ids)
-    return csr_part(backend, x, there, at, len(ids))
+    xp = backend.xp
+    if x.shape[1] > _MASK_PLACES * len(x.indices):
+        at, there = find(backend, x.indices, ids)
+        return csr_part(backend, x, there, at, len(ids))
+    places = xp.full(x.shape[1], -1, x.indices.dtype)
+    places[ids] = xp.arange(len(ids), dtype=x.indices.dtype)
+    at = places[x.indices]
+    return csr_part(backend, x, at >= 0, at, len(ids))
 
 
 def pick(backend: Backend, values: Any, ids: Any) -> Any:
@@ -158,15 +164,16 @@ def locate(backend: Backend, x: CSR, rows: Any, columns: Any) -> tuple[Any, Any]
     O(places x log of the entries in the longest of the rows).
     """
     xp = backend.xp
-    low, end = x.indptr[rows], x.indptr[rows + 1]
-    high, last = end, len(x.indices) - 1
-    for _ in range(int((end - low).max()).bit_length() if low.size else 0):
-        middle = low + (high - low) // 2
-        below = (low < high) & (x.indices[xp.minimum(middle, last)] < columns)
-        low, high = xp.where(below, middle + 1, low), xp.where(below, high, middle)
-    there = low < end
-    there[there] = x.indices[low[there]] == columns[there]
-    return low, there
+    at, end = x.indptr[rows].astype(np.int64), x.indptr[rows + 1]
+    step = 1 << int((end - at).max()).bit_length() if len(at) else 1
+    # `at` moves ahead of every entry in front of its place, by ever smaller steps.
+    while step := step >> 1:
+        ahead = at + step
+        below = (ahead <= end) & (x.indices.take(ahead - 1, mode="clip") < columns)
+        at = xp.where(below, ahead, at)
+    there = at < end
+    there[there] = x.indices[at[there]] == columns[there]
+    return at, there
 
 
 def rows_of(backend: Backend, x: Storage, transposed: bool, ids: Any) -> Storage:

@@ -7,7 +7,7 @@ import numpy as np
 from sparseops.errors import ShapeError
 from sparseops.operators import operator
 from sparseops.ops.cast import sparse_mask
-from sparseops.ops.rows import csr_part, ranges
+from sparseops.ops.rows import csr_part, moved
 from sparseops.ops.structure import counts_to_indptr
 from sparseops.storage import CSR, Dense, RowSparse, index_dtype
 
@@ -76,11 +76,7 @@ def _slice_csr(backend, x, *, start, stop, step):
 def _stepped(backend, x, rows):
     """The rows of `x` that the range `rows` has, of any step."""
     chosen = slice(rows.start, rows.stop if rows.stop >= 0 else None, rows.step)
-    counts = backend.xp.diff(x.indptr)[chosen]
-    filled = backend.xp.flatnonzero(counts)
-    entries = ranges(backend, x.indptr[:-1][chosen][filled].astype(np.int64), counts[filled])
-    indptr = counts_to_indptr(backend, counts, x.indptr.dtype)
-    return CSR(x.data[entries], x.indices[entries], indptr, (len(rows), x.shape[1]))
+    return moved(backend, x, lambda matrix: matrix[chosen], x.indptr.dtype)
 
 
 @slice_rows.forward("row_sparse -> row_sparse")

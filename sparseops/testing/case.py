@@ -1,4 +1,4 @@
-"""One call to try: the inputs, the lengths that they share, parameters, and the declared results."""
+"""One call to try: inputs, the lengths that they share, parameters, and declared results."""
 
 import inspect
 from collections.abc import Mapping
@@ -90,9 +90,7 @@ def given_lengths(function: Any, lengths: Mapping[str, int]) -> Any:
     names = inspect.signature(function).parameters
     missing = [name for name in names if name not in lengths]
     if missing:
-        raise Misuse(
-            f"a function asks for {', '.join(missing)}; the axes are {', '.join(lengths)}"
-        )
+        raise Misuse(f"a function asks for {', '.join(missing)}; the axes are {', '.join(lengths)}")
     return function(**{name: lengths[name] for name in names})
 
 

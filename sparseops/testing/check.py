@@ -5,10 +5,10 @@ from time import perf_counter
 from typing import Any
 
 from sparseops.operators import Operator
-from sparseops.testing.claims import subject_of
-from sparseops.testing.engine import PROFILES, Engine
-from sparseops.testing.inference import inference_results
 from sparseops.testing.catalogue import catalogue
+from sparseops.testing.claims import subject_of
+from sparseops.testing.engine import Engine, as_profile
+from sparseops.testing.inference import inference_results
 from sparseops.testing.law import TABLE, Law, selected
 from sparseops.testing.misuse import Misuse
 from sparseops.testing.report import ERROR, SKIPPED, Failure, LawResult, Report, with_expectations
@@ -28,12 +28,12 @@ def check_operator(
     nan_policy: str = "skip_unstored",
     seed: int = 0,
     laws: str | Iterable[str] | None = None,
-    profile: str = "quick",
+    profile: str | int = "quick",
     expected_failures: Mapping[str, str] | None = None,
     on_fail: str = "raise",
     rtol: float = 0.0,
     arrays: str | None = None,
-    storages: str | None = None,
+    storages: str | Sequence[str] | None = None,
     compare_with: Callable[..., Any] | None = None,
 ) -> Report:
     """Every law of `op`, tried on small inputs made to break it.
@@ -48,7 +48,9 @@ def check_operator(
         default what the operator says.
     reference : callable, optional
         The same function on NumPy arrays, in dense values; new values of states follow the results.
-        By default what the operator says; without one its dense kernel says what is right.
+        It gets the parameters that it names, and as `stored`, if it names that, where each input
+        stores a value. By default what the operator says; without one its dense kernel says what is
+        right.
     params : mapping or sequence of mappings, optional
         Parameters, several to take turns. A function among them gets lengths by their letters:
         ``{"shape": lambda m, n: (n, m)}``.
@@ -65,8 +67,8 @@ def check_operator(
         What the cases come from; the same seed gives the same cases.
     laws : str or iterable of str, optional
         Ids such as ``"V*,G1"``; all by default.
-    profile : {"quick", "ci", "deep"}, optional
-        How much is tried: about 1 second, 10 seconds, or minutes.
+    profile : {"quick", "ci", "deep"} or int, optional
+        How much is tried: about 1 second, 10 seconds, or minutes; or a number of cases.
     expected_failures : mapping, optional
         Reasons by the ids of laws that are known to be broken. One that holds is a failure.
     on_fail : {"raise", "report"}, optional
@@ -75,9 +77,9 @@ def check_operator(
         How far results may be from the reference, relative to the largest value, beside rounding.
     arrays : {"scipy", "sparseops"}, optional
         What a plain function takes; scipy's and NumPy's by default.
-    storages : str, optional
-        The storages that a plain function takes, such as ``"csr, dense"``. By default every matrix
-        is csr on scipy's arrays, and everything is tried on sparseops'.
+    storages : str or sequence of str, optional
+        The storages of inputs to try, such as ``"csr, dense"``. By default all that the axes allow;
+        every matrix is csr for a function on scipy's arrays.
     compare_with : callable, optional
         The same function in another library, on the same inputs as scipy's and NumPy's arrays.
 
@@ -99,8 +101,7 @@ def check_operator(
     results: list[LawResult] = []
     engine = None
     try:
-        if profile not in PROFILES:
-            raise Misuse(f"profile={profile!r} is none of {', '.join(PROFILES)}")
+        amount = as_profile(profile)
         chosen = selected(laws)
         results = table_results(op, params, chosen)
         subject = subject_of(
@@ -117,13 +118,13 @@ def check_operator(
             storages=storages,
             compare_with=compare_with,
         )
-        engine = Engine(subject, chosen, PROFILES[profile], seed)
+        engine = Engine(subject, chosen, amount, seed)
         found = engine.run()
         results = in_order([*results, *found, *complaints(engine)])
         results = with_expectations(results, expected_failures)
     except Misuse as error:
         results.insert(0, trouble("the check can be done as asked for", str(error)))
-    report = Report(name, results, seed=seed, profile=profile)
+    report = Report(name, results, seed=seed, profile=str(profile))
     report.oracle = engine.oracle.kind if engine is not None else ""
     report.seconds = perf_counter() - start
     if on_fail == "raise":

@@ -13,7 +13,7 @@ from sparseops.testing.traits import TRAITS
 
 _POLICIES = ("skip_unstored", "ieee")
 _ARRAYS = ("scipy", "sparseops")
-_FORMATS = ("dense", "csr", "row_sparse")
+_FORMATS = ("dense", "csr", "row_sparse", "scalar")
 
 
 def subject_of(
@@ -28,7 +28,7 @@ def subject_of(
     seed: int = 0,
     rtol: float = 0.0,
     arrays: str | None = None,
-    storages: str | None = None,
+    storages: str | Sequence[str] | None = None,
     compare_with: Callable[..., Any] | None = None,
 ) -> Subject:
     """The subject that these arguments of `check_operator` describe; Misuse if they do not."""
@@ -78,7 +78,7 @@ def _check_operator(operator: Operator, subject: Subject) -> None:
             f"shapes='{axes}' has {len(axes.outputs)} results; {name} has {len(operator.outputs)}"
         )
     for given in subject.params:
-        unknown = [key for key in given if key not in operator.defaults]
+        unknown = [key for key in given if key not in (*operator.defaults, "stype")]
         if unknown:
             known = ", ".join(operator.defaults) or "none"
             raise Misuse(f"params names {unknown[0]!r}; {name} has {known}")
@@ -105,19 +105,19 @@ def _traits(given: Iterable[str]) -> tuple[str, ...]:
     return found
 
 
-def _storages(given: str | None, count: int) -> tuple[str, ...] | None:
-    if given is None:
-        return None
-    found = tuple(name.strip() for name in given.partition("->")[0].split(","))
-    for name in found:
-        _one_of("storages", name, _FORMATS)
-    if len(found) != count:
-        raise Misuse(f"storages={given!r} names {len(found)} inputs; the axes have {count}")
-    return found
+def _storages(given: str | Sequence[str] | None, count: int) -> tuple[tuple[str, ...], ...]:
+    found = []
+    for text in (given,) if isinstance(given, str) else given or ():
+        names = tuple(name.strip() for name in text.partition("->")[0].split(","))
+        for name in names:
+            _one_of("storages", name, _FORMATS)
+        if len(names) != count:
+            raise Misuse(f"storages={text!r} names {len(names)} inputs; the axes have {count}")
+        found.append(names)
+    return tuple(found)
 
 
 def _one_of(name: str, given: Any, known: tuple) -> None:
     if given not in known:
         listed = ", ".join(repr(item) for item in known if item is not None)
         raise Misuse(f"{name}={given!r} is none of {listed}")
-

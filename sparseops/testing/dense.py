@@ -26,19 +26,17 @@ def _from_dense(storage: Any) -> np.ndarray:
 
 
 def _from_rows(storage: Any) -> np.ndarray:
-    out = np.zeros(storage.shape, storage.data.dtype)
-    for position, row in enumerate(storage.indices.tolist()):
-        _add(out, row, storage.data[position])
-    return out
+    return _placed(storage.shape, storage.data, storage.indices.tolist())
 
 
 def _from_csr(storage: Any) -> np.ndarray:
-    out = np.zeros(storage.shape, storage.data.dtype)
     indices, indptr = storage.indices.tolist(), storage.indptr.tolist()
-    for row in range(storage.shape[0]):
-        for position in range(indptr[row], indptr[row + 1]):
-            _add(out, (row, indices[position]), storage.data[position])
-    return out
+    places = [
+        (row, indices[position])
+        for row in range(storage.shape[0])
+        for position in range(indptr[row], indptr[row + 1])
+    ]
+    return _placed(storage.shape, storage.data, places)
 
 
 def _from_scipy(x: Any) -> np.ndarray:
@@ -47,18 +45,21 @@ def _from_scipy(x: Any) -> np.ndarray:
     if x.format == "csc":
         return _from_csr(x.T).T
     coo = x.tocoo(copy=False)
-    out = np.zeros(x.shape, x.dtype)
     coords = getattr(coo, "coords", None) or (coo.row, coo.col)
-    for value, *place in zip(coo.data, *(axis.tolist() for axis in coords), strict=True):
-        _add(out, tuple(place), value)
+    return _placed(x.shape, coo.data, list(zip(*(c.tolist() for c in coords), strict=True)))
+
+
+def _placed(shape: Any, data: Any, places: Any) -> np.ndarray:
+    """Zeros with each of `data` at its place, those of one place added up."""
+    out, seen = np.zeros(shape, data.dtype), set()
+    for place, value in zip(places, data, strict=False):
+        # Added only where something stands: 0 + -0.0 would lose the sign.
+        if place in seen:
+            with np.errstate(all="ignore"):
+                value = out[place] + value
+        seen.add(place)
+        out[place] = value
     return out
-
-
-def _add(out: np.ndarray, place: Any, value: Any) -> None:
-    # Written, not added, where nothing stands yet: 0 + -0.0 would lose the sign.
-    with np.errstate(all="ignore"):
-        untouched = not out[place].any()
-        out[place] = value if untouched else out[place] + value
 
 
 _DENSE = {"dense": _from_dense, "row_sparse": _from_rows, "csr": _from_csr}

@@ -23,9 +23,9 @@ _SPARSE_LAYOUTS = ("strided", "offset", "big_endian")
 #: What can be unusual, of every input and of sparse ones alone.
 _ANYWHERE = ("dtype", "no length", "layout", "special", "declared", "read_only")
 _SPARSE = ("unsorted", "duplicates", "zeros", "int64")
-_HOW_MANY = (1, 1, 2, 2, 3)
-#: The features of five cases after one another; None is a few of them at random.
-_KINDS: tuple[tuple[str, ...] | None, ...] = ((), ("dtype",), (), None, None)
+_HOW_MANY = (2, 2, 3)
+#: What is unusual about six cases after one another: nothing, another dtype, one or a few features.
+_KINDS = ("plain", "dtype", "one", "few", "one", "few")
 
 
 class Impossible(Exception):
@@ -35,8 +35,8 @@ class Impossible(Exception):
 class Drawer:
     """The cases of one subject and seed.
 
-    Of five cases two have nothing unusual but the values, one has another dtype, and the others a
-    few features each. Each kind goes through all combinations of storages.
+    They are of four kinds: with nothing unusual but the values, with another dtype, with one
+    feature and with a few. Each kind goes through all combinations of storages.
     """
 
     def __init__(self, subject: Subject, seed: int):
@@ -55,9 +55,7 @@ class Drawer:
         found = self._combination(which, count, turn)
         if found is None:
             return None
-        features = _KINDS[turn % 5]
-        if features is None:
-            features = self._features(rng, found)
+        features = self._features(rng, found, turn)
         try:
             return _Draw(self.subject, rng, features, number).case(which, found)
         except Impossible:
@@ -70,8 +68,7 @@ class Drawer:
 
     def _combination(self, which: int, count: int, turn: int) -> Combination | None:
         native, others = self._known(which, count)
-        kinds = [n for n in range(5) if _KINDS[n] == _KINDS[turn % 5]]
-        turn = turn // 5 * len(kinds) + kinds.index(turn % 5)
+        turn = _turn_of_kind(turn)
         if others and (turn % 5 == 4 or not native):
             return others[turn // 5 % len(others)]
         return native[(turn - turn // 5) % len(native)] if native else None
@@ -86,12 +83,22 @@ class Drawer:
             self._combinations[which, count] = native, others
         return self._combinations[which, count]
 
-    def _features(self, rng: Random, combination: Combination) -> tuple[str, ...]:
+    def _features(self, rng: Random, combination: Combination, turn: int) -> tuple[str, ...]:
+        kind = _KINDS[turn % len(_KINDS)]
+        if kind in ("plain", "dtype"):
+            return () if kind == "plain" else (kind,)
         sparse = {"csr", "row_sparse"} & set(combination.stypes)
         names = [*_ANYWHERE, *(_SPARSE if sparse else ())]
         # The package's own arrays are read-only anyway.
         names.remove("declared" if self.subject.dialect == "scipy" else "read_only")
-        return tuple(rng.sample(names, rng.choice(_HOW_MANY)))
+        count = 1 if kind == "one" else rng.choice(_HOW_MANY)
+        return tuple(rng.sample(names, count))
+
+
+def _turn_of_kind(turn: int) -> int:
+    """Which one of its kind the case of this turn is."""
+    kind, whole = _KINDS[turn % len(_KINDS)], turn // len(_KINDS)
+    return whole * _KINDS.count(kind) + _KINDS[: turn % len(_KINDS)].count(kind)
 
 
 class _Draw:
@@ -119,26 +126,36 @@ class _Draw:
             zip(names, groups, combination.stypes, strict=True)
         ):
             if stype == SCALAR:
-                samples.append(Sample(name, SCALAR, self._number(next(numbers), dtypes)))
+                number = self._number(slot, next(numbers), lengths)
+                samples.append(Sample(name, SCALAR, number))
                 continue
             dtype = subject.dtype_of(slot, rng.choice(dtypes), lengths)
-            samples.append(self._sample(slot, name, shape_of(group, lengths), stype, dtype, lengths))
+            samples.append(
+                self._sample(slot, name, shape_of(group, lengths), stype, dtype, lengths)
+            )
         if "special" in self.features:
             samples = self._with_special(samples)
-        case = Case(tuple(samples), lengths, subject.params[which], None, self.number)
-        return case.having(declared=self._declared(lengths))
+        params = dict(subject.params[which])
+        declared = params.pop("stype", None) or self._declared(combination)
+        return Case(tuple(samples), lengths, params, declared, self.number)
 
     def _dtypes(self) -> tuple[np.dtype, ...]:
         known = self.subject.dtypes
         if "dtype" not in self.features or len(known) < 2:
             return known[:1] or (np.dtype(float),)
-        turn = self.number // 5
+        turn = self.number // len(_KINDS)
         # With the turn of the storages, all pairs of both are met.
         chosen = known[1 + (turn + turn // 3) % (len(known) - 1)]
         # Now and then the inputs differ.
         return (chosen, known[0]) if self.rng.random() < 0.3 else (chosen,)
 
-    def _number(self, number: Any, dtypes: tuple[np.dtype, ...]) -> Any:
+    def _number(self, slot: int, number: Any, lengths: Mapping[str, int]) -> Any:
+        domain = self.subject.domain.get(self.subject.input_name(slot))
+        if domain is not None:
+            values = domain.values(lengths)
+            if not values:
+                raise Impossible
+            return self.rng.choice(values)
         if "dtype" in self.features and self.rng.random() < 0.5:
             return np.float32(number) if isinstance(number, float) else np.int64(number)
         return number
@@ -250,14 +267,18 @@ class _Draw:
         changed[slot] = sample.having(values=values, hazards=hazards)
         return changed
 
-    def _declared(self, lengths: Mapping[str, int]) -> Any:
-        groups = self.subject.axes.outputs
-        if "declared" not in self.features or self.subject.operator is None or not groups:
+    def _declared(self, combination: Combination) -> Any:
+        groups, operator = self.subject.axes.outputs, self.subject.operator
+        if "declared" not in self.features or operator is None or not groups:
+            return None
+        if SCALAR in combination.stypes:
+            # The result may have fewer axes.
+            return None
+        if any(rule.signature is None for rule in operator.kernels):
+            # Its own inference may refuse a declared result.
             return None
         found = []
         for group in groups:
             possible = STORAGES[: 1 + (len(group) >= 1) + (len(group) == 2)]
             found.append(self.rng.choice(possible))
         return found[0] if len(found) == 1 else tuple(found)
-
-

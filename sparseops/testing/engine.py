@@ -1,7 +1,7 @@
 """Cases drawn, run once, and held to every law; failures made small on the way."""
 
 from collections.abc import Callable, Sequence
-from time import perf_counter
+from time import perf_counter, thread_time
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,6 +12,7 @@ from sparseops.testing.features import present
 from sparseops.testing.gradients import Slopes, usable
 from sparseops.testing.law import CASE, GRADIENT, WHOLE, Breach, Law, NotConcerned
 from sparseops.testing.limits import Overdue, within
+from sparseops.testing.misuse import Misuse
 from sparseops.testing.oracle import Oracle, describe
 from sparseops.testing.report import Failure, LawResult
 from sparseops.testing.run import Run
@@ -28,11 +29,20 @@ class Profile(NamedTuple):
 
 
 PROFILES = {
-    "quick": Profile(150, 1.5, 4.0),
+    "quick": Profile(240, 1.3, 4.0),
     "ci": Profile(1000, 12.0, 15.0),
     "deep": Profile(20_000, 240.0, 60.0),
 }
 _MOST_FAILURES = 2
+
+
+def as_profile(given: Any) -> Profile:
+    """The profile of that name, or one of that many cases."""
+    if isinstance(given, int) and not isinstance(given, bool) and given > 0:
+        return Profile(given, 0.02 * given + 1, PROFILES["quick"].shrinking)
+    if given not in PROFILES:
+        raise Misuse(f"profile={given!r} is none of {', '.join(PROFILES)}, and no number of cases")
+    return PROFILES[given]
 
 
 class Tally:
@@ -82,6 +92,7 @@ class Engine:
         self.shrinking = profile.shrinking
         self.first_error = ""
         self.hung = False
+        self.looked_at = 0
         for law in laws:
             if law.scope in (CASE, GRADIENT, WHOLE):
                 reason = law.applies(subject)
@@ -94,10 +105,10 @@ class Engine:
 
     def run(self) -> list[LawResult]:
         """The results of all laws but those of inference."""
-        end = perf_counter() + self.profile.seconds
-        number = 0
+        # By the processor's time, so that a busy machine does not cut the check short at once.
+        end, last = thread_time() + self.profile.seconds, perf_counter() + 2 * self.profile.seconds
         for number in range(self.profile.cases):
-            if perf_counter() > end or self.hung:
+            if thread_time() > end or perf_counter() > last or self.hung:
                 self._cut_short(number)
                 break
             if number not in self.skip:
@@ -131,9 +142,11 @@ class Engine:
             self.first_error = describe(run.error)
         self._count_features(run)
         for law in self.laws:
-            if law.scope == CASE or (law.scope == GRADIENT and gradients):
-                if law.id in self.tallies:
-                    self._hold(law, run)
+            first, every = law.turn
+            due = law.scope == CASE or (law.scope == GRADIENT and gradients)
+            if due and law.id in self.tallies and self.looked_at % every == first:
+                self._hold(law, run)
+        self.looked_at += 1
 
     def _keep(self, run: Run) -> None:
         case = run.case
@@ -184,9 +197,7 @@ class Engine:
         again = _checked(law, Run(self.subject, small, self.oracle))
         self._record(owner, small, again if isinstance(again, Breach) else breach)
 
-    def _known(
-        self, law: Law, owner: str, case: Case, breach: Breach, signature: str
-    ) -> bool:
+    def _known(self, law: Law, owner: str, case: Case, breach: Breach, signature: str) -> bool:
         """Whether the failure is one that was found before."""
         tally = self.tallies.get(owner)
         if tally is None:

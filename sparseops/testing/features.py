@@ -39,6 +39,11 @@ def _without_hazards(*names: str) -> Callable[[Case, Subject], Case]:
     return lambda case, subject: case.with_samples(change)
 
 
+def _undeclared(case: Case, subject: Subject) -> Case:
+    always = any("stype" in params for params in subject.params)
+    return case if case.declared is None or always else case.having(declared=None)
+
+
 def _narrow(case: Case, subject: Subject) -> Case:
     return case.with_samples(
         lambda s: s.having(width="int32") if s.sparse and s.width != "int32" else s
@@ -157,7 +162,7 @@ def unusual_values(values: np.ndarray) -> np.ndarray:
 
 #: In the order in which they are taken away; of several that are needed the first names the law.
 FEATURES = (
-    Feature("I11", lambda case, subject: case if case.declared is None else case.having(declared=None)),
+    Feature("I11", _undeclared),
     Feature("V3", _without_hazards(*STRUCTURES)),
     Feature("V8", _without_hazards("read_only")),
     Feature("V7", _without_hazards(*(name for name in LAYOUTS if name != "read_only"))),

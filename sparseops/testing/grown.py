@@ -134,4 +134,3 @@ def gathered(x: NDArray, lengths: tuple[int, ...], spread_axes: tuple[bool, ...]
         else:
             more |= bool(value != 0)
     return small, more
-

@@ -29,7 +29,8 @@ def _total(table: Table) -> Breach | None:
 
 @_table_law("I2", "answers name every storage", "the function returns before all slots are filled")
 def _complete(table: Table) -> Breach | None:
-    for known, filled in _answered(table):
+    for known, answer in table.answers.items():
+        filled = answer.filled or known
         wrong = [s for s in filled if s not in (*STORAGES, SCALAR, UNDEFINED)]
         if len(filled) != len(known):
             return _breach(table, known, f"{len(filled)} storages for {len(known)} slots")
@@ -94,10 +95,14 @@ def _monotone(table: Table) -> Breach | None:
                 if more is None:
                     continue
                 if isinstance(answer.error, StorageError) and more.error is None:
-                    return _breach(table, known, f"conflicts, but with {table.names[slot]}={stype} not")
+                    return _breach(
+                        table, known, f"conflicts, but with {table.names[slot]}={stype} not"
+                    )
                 agrees = answer.error is None and answer.filled[slot : slot + 1] == (stype,)
                 if agrees and isinstance(more.error, StorageError):
-                    text = f"gives {answer.filled}, but declaring {table.names[slot]}={stype} raises"
+                    text = (
+                        f"gives {answer.filled}, but declaring {table.names[slot]}={stype} raises"
+                    )
                     return _breach(table, known, text)
     return None
 
@@ -109,6 +114,8 @@ def _default(table: Table) -> Breach | None:
     dense = tuple("dense" if s == UNDEFINED else s for s in nothing)
     answer, possible = table.answers.get(nothing), table.answers.get(dense)
     if answer is None or answer.error or possible is None or possible.error:
+        return None
+    if len(answer.filled) != len(nothing):
         return None
     if _dense_where_open(answer.filled) != dense and _serves(table, possible, dense):
         return _breach(table, nothing, f"gives {table.text(answer.filled)}")
@@ -223,7 +230,7 @@ def _serves(table: Table, answer: Any, dense: Known) -> bool:
 
 def _answered(table: Table) -> Iterator[tuple[Known, Known]]:
     for known, answer in table.answers.items():
-        if answer.error is None:
+        if answer.error is None and len(answer.filled) == len(known):
             yield known, answer.filled
 
 

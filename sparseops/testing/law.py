@@ -1,4 +1,4 @@
-"""Laws: what must hold of every operator, each with an id, a title and the usual reason it breaks."""
+"""Laws: what must hold of every operator, each with an id, a title and why it usually breaks."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ TABLE, CASE, GRADIENT, WHOLE = "table", "case", "gradient", "whole"
 
 
 class Breach(NamedTuple):
-    """A law that does not hold: how that shows, of which kind, and of which law if not the one asked.
+    """A law that does not hold: how that shows, of which kind, and of which law if not this one.
 
     Breaches of one kind are taken for one and the same while an example is made smaller.
     """
@@ -37,6 +37,8 @@ class Law:
         Returns a Breach, None where the law holds, and NotConcerned where there is nothing to see.
     applies : callable
         From the subject to why the law says nothing of it; empty where it does.
+    turn : (int, int)
+        Which of every so many cases are looked at; all by default.
     """
 
     id: str
@@ -45,6 +47,7 @@ class Law:
     scope: str
     check: Callable[..., Any]
     applies: Callable[[Any], str]
+    turn: tuple[int, int] = (0, 1)
 
 
 class _NotConcerned:
@@ -59,12 +62,17 @@ _LAWS: dict[str, Law] = {}
 
 
 def law(
-    id: str, title: str, why: str, scope: str = CASE, applies: Callable[[Any], str] | None = None
+    id: str,
+    title: str,
+    why: str,
+    scope: str = CASE,
+    applies: Callable[[Any], str] | None = None,
+    turn: tuple[int, int] = (0, 1),
 ) -> Callable[[Callable], Callable]:
     """Declare the law that the decorated function checks."""
 
     def decorate(check: Callable) -> Callable:
-        _LAWS[id] = Law(id, title, why, scope, check, applies or (lambda subject: ""))
+        _LAWS[id] = Law(id, title, why, scope, check, applies or (lambda subject: ""), turn)
         return check
 
     return decorate

@@ -99,7 +99,7 @@ def memory_of_gradients(engine: Any) -> Any:
 def _gradient(engine: Any, inputs: list, params: dict, x: NDArray) -> Any:
     """The gradient by `x`, the results, and the peak; None where something runs dense."""
     try:
-        with fallback("error", limit=None), within(_SECONDS):
+        with fallback("error", limit=None), within(_SECONDS), np.errstate(all="ignore"):
             with Tape(persistent=True) as tape:
                 results = engine.subject.function(*inputs, **params)
             results = results if isinstance(results, tuple) else (results,)
@@ -174,9 +174,13 @@ def _judge(peak: int, arrays: list, case: Case, engine: Any, what: str) -> Breac
 def _code(case: Case, engine: Any, large: int) -> str:
     """The call on arrays of that size, with one entry in each sparse one."""
     lines, lengths = [], large_lengths(case, engine.subject, large)
-    for sample, group in zip(case.samples, engine.subject.axes.expand(len(case.samples)), strict=True):
+    for sample, group in zip(
+        case.samples, engine.subject.axes.expand(len(case.samples)), strict=True
+    ):
         lines.append(f"{sample.name} = {_sized(sample, group, lengths)}")
-    return "\n".join([*lines, case.having(lengths=lengths, declared=None).call(engine.subject.name)])
+    return "\n".join(
+        [*lines, case.having(lengths=lengths, declared=None).call(engine.subject.name)]
+    )
 
 
 def _sized(sample: Sample, group: Any, lengths: dict) -> str:
@@ -300,7 +304,9 @@ def _indifferent(engine: Any, case: Case) -> bool:
             positions(n, large) if axis in letters else np.arange(n)
             for n, axis in zip(wanted.shape, group, strict=False)
         ]
-        if values.ndim != len(axes) or any(len(a) and a[-1] >= n for a, n in zip(axes, values.shape, strict=True)):
+        if values.ndim != len(axes) or any(
+            len(a) and a[-1] >= n for a, n in zip(axes, values.shape, strict=True)
+        ):
             return False
         inner = values[np.ix_(*axes)] if axes else values
         if differing(inner, wanted, 1e-9).any():

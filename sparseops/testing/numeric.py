@@ -29,7 +29,7 @@ def slope(
         values = sample.values.copy()
         values[place] += offset
         inputs = list(slopes.inputs)
-        inputs[slot] = sample.having(values=values, hazards=()).array()
+        inputs[slot] = restored(inputs[slot], values)
         return slopes.weighted(run.subject.call(inputs, run.params, run.case.declared)[0])
 
     try:
@@ -125,7 +125,7 @@ def _by(
         moved = densify(x).copy()
         moved[place] += offset
         varied = list(inputs)
-        varied[slot] = _restored(x, moved) if semantics == "structured" else asarray(moved)
+        varied[slot] = restored(x, moved) if semantics == "structured" else asarray(moved)
         with fallback("allow", limit=None):
             y = densify(function(*varied))
         return (y * (1 if head is None else np.conj(densify(head)))).sum()
@@ -138,13 +138,14 @@ def _by(
     return found
 
 
-def _restored(x: NDArray, values: np.ndarray) -> NDArray:
+def restored(x: NDArray, values: np.ndarray) -> NDArray:
     """`values` at the places that `x` stores, in its storage."""
     if x.stype == "dense":
         return asarray(values)
-    data = values[x.indices]
     if x.stype == "csr":
         data = values[np.repeat(np.arange(x.shape[0]), np.diff(x.indptr)), x.indices]
+    else:
+        data = values[x.indices]
     storage = x.storage.with_data(data)
     x.backend.freeze(storage.data)
     return NDArray(storage, x.backend)

@@ -56,7 +56,7 @@ def grouped(failures: list[Any]) -> Iterator[list[Any]]:
 
 def _inputs(example: str) -> str:
     """The assignments of an example, without the call."""
-    return "\n".join(line for line in example.splitlines() if " = so." in line)or example
+    return "\n".join(line for line in example.splitlines() if " = so." in line) or example
 
 
 def _failure_lines(group: list[Any]) -> Iterator[str]:

@@ -57,8 +57,8 @@ class Subject:
         "skip_unstored" or "ieee".
     dialect : str
         "sparseops" or "scipy": which arrays it takes.
-    storages : tuple of str, optional
-        The storages that a function takes.
+    storages : tuple of tuples of str
+        The storages of inputs to try; all that are possible where empty.
     compare_with : callable, optional
         The same function in another library.
     """
@@ -72,7 +72,7 @@ class Subject:
     nan_policy: str = "skip_unstored"
     rtol: float = 0.0
     dialect: str = "sparseops"
-    storages: tuple[str, ...] | None = None
+    storages: tuple[tuple[str, ...], ...] = ()
     compare_with: Callable[..., Any] | None = None
 
     @property
@@ -112,6 +112,8 @@ class Subject:
         ]
         found = []
         for stypes in product(*choices):
+            if self.storages and stypes not in self.storages:
+                continue
             found += self._judged(stypes, params)
             if len(found) >= _MOST_COMBINATIONS:
                 break
@@ -120,10 +122,8 @@ class Subject:
     def _choices(self, slot: int, ndim: int) -> tuple[str, ...]:
         possible = STORAGES[: 1 + (ndim >= 1) + (ndim == 2)]
         name = self.input_name(slot)
-        if self.storages is not None:
-            return (self.storages[min(slot, len(self.storages) - 1)],)
         if self.dialect == "scipy":
-            return ("csr",) if ndim == 2 else ("dense",)
+            return ("csr", "dense") if ndim == 2 and self.storages else _of_scipy(ndim)
         if self.operator is None:
             return possible
         rules = [rule.signature for rule in self.operator.kernels if rule.signature]
@@ -140,7 +140,7 @@ class Subject:
         if len(slots) == len(stypes):
             return []
         found: dict[bool, list] = {}
-        for numbers in product(_NUMBERS, repeat=len(slots)):
+        for numbers in product(*map(self._numbers, slots)):
             given: list[Any] = [None] * len(stypes)
             for slot, number in zip(slots, numbers, strict=True):
                 given[slot] = number
@@ -148,6 +148,13 @@ class Subject:
             if native is not None:
                 found.setdefault(native, []).append(numbers)
         return [Combination(stypes, native, tuple(n)) for native, n in found.items()]
+
+    def _numbers(self, slot: int) -> list[Any]:
+        """Numbers that may stand in a slot."""
+        domain = self.domain.get(self.input_name(slot))
+        if domain is None:
+            return list(_NUMBERS)
+        return domain.values({letter: _LENGTHS for letter in self.axes.letters})[:4]
 
     def serves(
         self, stypes: tuple[str, ...], params: Mapping[str, Any], numbers: Sequence[Any]
@@ -238,9 +245,17 @@ class Subject:
         params = case.resolved()
         if accepted is not None:
             params = {name: value for name, value in params.items() if name in accepted}
+        if accepted is not None and "stored" in accepted:
+            params["stored"] = {
+                s.name: s.stored if s.sparse else np.ones(s.shape, bool) for s in case.samples
+            }
         with np.errstate(all="ignore"):
             found = self.reference(*(sample.numpy() for sample in case.samples), **params)
         return tuple(map(np.asarray, found)) if isinstance(found, tuple) else (np.asarray(found),)
+
+
+def _of_scipy(ndim: int) -> tuple[str, ...]:
+    return ("csr",) if ndim == 2 else ("dense",)
 
 
 def inspect_names(function: Callable[..., Any] | None) -> tuple[str, ...] | None:
@@ -264,4 +279,3 @@ def _positional(function: Callable[..., Any]) -> list[str]:
 
 def _letters(count: int) -> tuple[str, ...]:
     return tuple(f"x{n}" for n in range(count))
-

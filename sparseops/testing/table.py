@@ -84,9 +84,7 @@ class Table:
             return f"{name}({known!r})"
         plain = SCALAR not in known and self.operator.variadic is None and not self.params
         if plain:
-            given = [
-                f"{n}={s!r}" for n, s in zip(self.names, known, strict=True) if s != UNDEFINED
-            ]
+            given = [f"{n}={s!r}" for n, s in zip(self.names, known, strict=True) if s != UNDEFINED]
             return f"so.infer_storage({', '.join([name, *given])})"
         more = f", {dict(self.params)!r}" if self.params else ""
         if SCALAR in known:
@@ -124,12 +122,12 @@ def _operator_table(
     if function is not None:
         wanted = inspect.signature(function).parameters
         values = {name: value for name, value in given.items() if name in wanted}
-        return _function_table(operator, lambda known: function(known, **values), values, names, count)
+        return _function_table(
+            operator, lambda known: function(known, **values), values, names, count
+        )
 
     def infer(known: Known) -> tuple[Known, Any]:
-        rule, filled = operator.choose(
-            known, given, numbers=numbers, backend=get_backend().name
-        )
+        rule, filled = operator.choose(known, given, numbers=numbers, backend=get_backend().name)
         return filled, rule
 
     shown = {n: v for n, v in given.items() if operator.defaults.get(n, REQUIRED) != v}
@@ -180,9 +178,18 @@ def _numbers(operator: Operator, count: int) -> Iterator[list[Any]]:
     slots = {s for rule in rules for s, n in enumerate(rule.expand(count)) if n == SCALAR}
     yield [None] * count
     reads = any(rule.where and rule.where.reads(operator.inputs) for rule in operator.kernels)
-    for slot in sorted(slots):
+    # A number for *arrays stands for all of them.
+    first = len(operator.inputs) - 1 if operator.variadic else count
+    for chosen in _subsets({min(slot, first) for slot in slots}):
         for number in _NUMBERS if reads else _NUMBERS[:1]:
-            yield [number if n == slot else None for n in range(count)]
+            yield [number if min(n, first) in chosen else None for n in range(count)]
+
+
+def _subsets(slots: set[int]) -> Iterator[set[int]]:
+    """One slot after the other, and all of several."""
+    yield from ({slot} for slot in sorted(slots))
+    if len(slots) > 1:
+        yield slots
 
 
 def _count(given: Any) -> int:
@@ -193,5 +200,3 @@ def _named(stem: str, given: Any) -> Known:
     if not isinstance(given, int):
         return tuple(given)
     return tuple(f"{stem}{n}" for n in range(given)) if given != 1 else (stem,)
-
-

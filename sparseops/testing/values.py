@@ -22,7 +22,7 @@ _NEUTRAL = ("V3", "V8", "V7", "V6", "V4")
     "the kernel for these storages computes something else than the dense one",
 )
 def agrees(run: Run) -> Any:
-    """Whether the results are what the oracle says, for this case with all that is unusual in it."""
+    """Whether the results are what the oracle says, for this case and all that is unusual in it."""
     if run.refused:
         return NotConcerned
     if run.error is not None:
@@ -147,12 +147,12 @@ _attributed(
     "the memory layout changes nothing",
     "memory is read as if it were contiguous, in C order and native byte order",
 )
+
+
 @law("V8", "read-only inputs are enough", "the kernel writes into an input")
 def _reads_only(run: Run) -> Any:
     # The package's own arrays are read-only always; of scipy's, those that have the hazard count.
     return None if run.subject.dialect == "sparseops" else NotConcerned
-
-
 
 
 def _no_floats(subject: Any) -> str:
