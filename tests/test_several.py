@@ -88,3 +88,8 @@ def test_mixtures_are_traced():
         so.Spec((2, 2), float, "csr"),
     )
     assert [spec.stype for spec in graph.outputs] == ["dense"]
+
+
+def test_arrays_of_mixed_storages_have_one_shape_too():
+    with pytest.raises(so.ShapeError, match=r"arrays\[1\] has shape \(3,\)"):
+        so.add_n(so.array(1.0), so.zeros((3,), stype="row_sparse"))

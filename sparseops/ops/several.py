@@ -47,6 +47,9 @@ def _by_storage(arrays: Sequence[Any]) -> list[list[Any]]:
     """The arrays of each storage; all of them together if one is a number."""
     if any(isinstance(x, NUMBERS) for x in arrays):
         return [list(arrays)]
+    for n, x in enumerate(arrays):
+        if x.shape != arrays[0].shape:
+            raise ShapeError(f"arrays[{n}] has shape {x.shape}; arrays[0] has {arrays[0].shape}")
     groups = {stype: [x for x in arrays if x.stype == stype] for stype in _ORDER}
     return [group for group in groups.values() if group]
 
