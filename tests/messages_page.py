@@ -19,7 +19,7 @@ import numpy as np
 from messages import PRELUDE, PROGRAMS
 
 import sparseops as so
-from sparseops import errors
+from sparseops import errors, policy
 from sparseops.backend import Backend, _loaded, _loaders
 from sparseops.registry import operators
 
@@ -99,7 +99,9 @@ def _undone() -> Iterator[None]:
     gpu = Backend("gpu", _Elsewhere("gpu"), "scipy.sparse", np.asarray)
     so.get_backend()
     cupy = sys.modules.get("cupy")
+    # The default policy is read from the environment once; a program that sets it reads it anew.
     with (
+        mock.patch.object(policy, "_default", []),
         mock.patch.dict(_loaders, gpu=lambda: gpu),
         mock.patch.dict(_loaded),
         mock.patch.dict(operators),
