@@ -30,7 +30,7 @@ from sparseops.symbol import infer_storage
 
 
 def __getattr__(name: str) -> object:
-    """The module `io`, imported when it is first asked for."""
-    if name != "io":
+    """The modules `io` and `testing`, imported when they are first asked for."""
+    if name not in ("io", "testing"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return import_module("sparseops.io")
+    return import_module(f"sparseops.{name}")

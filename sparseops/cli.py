@@ -35,6 +35,7 @@ COMMANDS = {
         "sparseops.cli:info", "show versions, backends and settings, or a file's arrays"
     ),
     "explain": Command("sparseops.explanation:main", "say where a function would densify, and why"),
+    "check": Command("sparseops.testing.command:main", "try to break operators in every way"),
     "demo": Command("sparseops.demo:main", "train a text classifier with a custom sparse operator"),
 }
 

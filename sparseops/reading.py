@@ -67,8 +67,10 @@ def _read_row_sparse(x: Any, key: Key) -> Any:
     first, rest = key.items[lead], key.items[lead + 1 :]
     advanced = any(map(is_array, rest))
     if type(first) is int and not advanced:
-        axes = [axis for axis in range(len(key.items)) if axis != lead]
-        return _read_dense(operators["row"](x, first), _of_axes(key, axes))
+        shape = key.shape[:lead] + key.shape[lead + 1 :]
+        new = [axis - (axis > lead) for axis in key.new]
+        left = Key([*key.items[:lead], *rest], shape, new)
+        return _read_dense(operators["row"](x, first), left)
     if lead:
         one = is_all(key.items[0]) and not (is_array(first) and first.ndim > 1)
         if len(key.items) > 2 or not one:
@@ -103,12 +105,7 @@ def _read_csr(x: Any, key: Key) -> Any:
     if type(row) is int or type(column) is int:
         found = _read_rows(x, row)
         found = _read_rows(found, column) if found.ndim == 1 else _gather(found, (ALL, column))
-        axes = [axis for axis in range(len(key.items)) if type(key.items[axis]) is not int]
-        left = _of_axes(key, axes)
-        left.items = [ALL] * len(axes)
-        lengths = iter(found.shape)
-        left.shape = tuple(1 if n in left.new else next(lengths) for n in range(len(axes)))
-        return _read_row_sparse(found, left) if key.new else found
+        return _with_new_axes(found, key) if key.new else found
     if key.new:
         _refuse(x, "None makes a third axis, and csr has 2", _DENSE)
     if _is_mesh((row, column)):
@@ -118,10 +115,12 @@ def _read_csr(x: Any, key: Key) -> Any:
     return _gather(_read_rows(x, row), (ALL, column))
 
 
-def _of_axes(key: Key, axes: Sequence[int]) -> Key:
-    """The key without the other axes."""
+def _with_new_axes(vector: Any, key: Key) -> Any:
+    """The row or column `vector`, which `key` named, with the new axes of `key`."""
+    axes = [axis for axis, item in enumerate(key.items) if type(item) is not int]
     new = [position for position, axis in enumerate(axes) if axis in key.new]
-    return Key([key.items[axis] for axis in axes], [key.shape[axis] for axis in axes], new)
+    shape = [1 if axis in key.new else vector.shape[0] for axis in axes]
+    return _read_row_sparse(vector, Key([ALL] * len(axes), shape, new))
 
 
 def _is_mesh(items: Sequence[Any]) -> bool:

@@ -22,6 +22,7 @@ OPERATORS = {
     ],
     "ops/rows.py": [
         "so.take(d, [0.5])",
+        "operators['row'](x, 0.5)",
     ],
     "ops/joining.py": [
         "so.concat()",
@@ -82,13 +83,15 @@ OPERATORS = {
     ],
     "ops/gather.py": [
         "operators['gather'](x, [[0]], key=('all', 'ids'))",
-        "operators['gather'](d, 0.5, key=('ids', 'all'))",
-        "operators['gather'](d, 0, key=())",
         "operators['scatter'](d, [0], key=('ids', 'all'), shape=(5, 4))",
+    ],
+    "ops/picking.py": [
+        "operators['gather'](d, 0, key=())",
+        "operators['gather'](d, 0, key=('number', (0, 9, 1)))",
+        "operators['gather'](d, 0, key=('number', 'columns'))",
     ],
     "ops/row.py": [
         "operators['row'](so.array(1.0), 0)",
-        "operators['row'](x, 0.5)",
     ],
     "ops/slicing.py": [
         "operators['slice_rows'](so.array(1.0), start=0, stop=1, step=1)",

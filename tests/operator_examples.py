@@ -82,6 +82,49 @@ def _replaced(x, value, ids):
     return out
 
 
+def _added(*arrays):
+    total = arrays[0]
+    for x in arrays[1:]:
+        total = total + x
+    return total
+
+
+def _norm(x, ord=None, axis=None):
+    size = np.abs(x.astype(np.result_type(x.dtype, np.float32 if x.dtype.kind in "fc" else float)))
+    found = {
+        None: lambda: np.sqrt((size * size).sum(axis=axis)),
+        1: lambda: size.sum(axis=axis),
+        np.inf: lambda: size.max(axis=axis),
+    }[ord]()
+    return np.asarray(found).astype(np.linalg.norm(np.ones(1, x.dtype)).dtype)
+
+
+def _shared(weights, x, best, stored):
+    equal = x == best
+    part = (weights / np.maximum(equal.sum(), 1)).astype(weights.dtype)
+    return np.where(stored["x"] & equal, part, part.dtype.type(0))
+
+
+def _stored_softmax(x, stored):
+    e = np.where(stored["x"], np.exp(x), 0)
+    total = e.sum(axis=1, keepdims=True)
+    return (e / np.where(total, total, 1)).astype(x.dtype)
+
+
+def _along_an_axis(function, several=True):
+    """Examples of a reduction that looks for the largest or smallest value."""
+
+    def reference(x, axis=None, keepdims=False):
+        return np.asarray(function(x, axis=axis, keepdims=keepdims))
+
+    params = [{"axis": 0}, {"axis": 1}, {"axis": 1, "keepdims": True}]
+    return [
+        {"shapes": "(m,n)->()", "reference": reference},
+        {"shapes": "(m,n)", "reference": reference, "params": params},
+        *([{"shapes": "(m,n,k)", "reference": reference, "params": {"axis": (1, 2)}}] * several),
+    ]
+
+
 def _retain(x, rows):
     out = np.zeros_like(x)
     out[rows] = x[rows]
@@ -120,6 +163,74 @@ def _cast(x, dtype):
 
 
 EXAMPLES: dict[str, list[dict[str, Any]]] = {
+    "add_n": [
+        {"shapes": "(m,n)...->(m,n)", "reference": _added, "traits": COMPLEX},
+        {"shapes": "(m,n,k)...->(m,n,k)", "reference": _added},
+    ],
+    "argmax": _along_an_axis(np.argmax, several=False),
+    "argmin": _along_an_axis(np.argmin, several=False),
+    "max": _along_an_axis(np.max),
+    "min": _along_an_axis(np.min),
+    "norm": [
+        {"shapes": "(m,n)->()", "reference": _norm, "params": [{}, {"ord": 1}, {"ord": np.inf}]},
+        {"shapes": "(m,n)", "reference": _norm, "params": [{"axis": 0}, {"axis": 1, "ord": 1}]},
+    ],
+    "nnz": [
+        {"shapes": "(m,n)->()", "reference": lambda x, stored: stored["x"].sum()},
+        {
+            "shapes": "(m,n)",
+            "params": [{"axis": 0}, {"axis": 1}],
+            "reference": lambda x, axis, stored: stored["x"].sum(axis=axis),
+        },
+    ],
+    "clip": [
+        {
+            "shapes": "(m,n)->(m,n)",
+            "params": [{"low": -1, "high": 2}, {"low": 1, "high": 2}, {"low": None, "high": 0}],
+            "reference": lambda x, low, high: np.clip(x, low, high),
+            "domain": {"x": [1.0, 0.0, -2.5, 5.0]},
+        }
+    ],
+    "kept_within": [
+        {
+            "shapes": "(m,n),(m,n)->(m,n)",
+            "params": {"low": -1, "high": 2},
+            "reference": lambda y, x, low, high: np.where((x >= low) & (x <= high), y, 0),
+            "domain": {"x": [1.0, 0.5, -2.5, 5.0], "y": [1.0, 2.0, 3.0]},
+        }
+    ],
+    "diagonal_matrix": [
+        {
+            "shapes": "(m)->(m,n)",
+            "params": {"shape": lambda m: (m, m + 1)},
+            "reference": lambda x, shape: (
+                np.eye(*shape, dtype=x.dtype)[:, :-1] @ np.diag(x) @ np.eye(*shape, dtype=x.dtype)
+            ),
+            "domain": {"x": [1.0, -2.0, 3.0]},
+        }
+    ],
+    "dropout": [
+        {"shapes": "(m,n),()->(m,n)", "params": {"rate": 0.5}, "domain": {"seed": [0, 3, 17]}}
+    ],
+    "share": [
+        {
+            "shapes": "(),(m,n),()->(m,n)",
+            "reference": _shared,
+            "domain": {"x": [2.0, 1.0], "best": [2.0], "weights": [1.0, 3.0]},
+        }
+    ],
+    "stored_softmax": [
+        {"shapes": "(m,n)->(m,n)", "reference": _stored_softmax, "domain": {"x": INSIDE}}
+    ],
+    "stored_log_softmax": [
+        {
+            "shapes": "(m,n)->(m,n)",
+            "reference": lambda x, stored: np.where(
+                stored["x"], np.log(np.where(stored["x"], _stored_softmax(x, stored), 1)), 0
+            ),
+            "domain": {"x": INSIDE},
+        }
+    ],
     "broadcast_to": [
         {
             "shapes": "(1,n)->(m,n)",
@@ -166,6 +277,7 @@ EXAMPLES: dict[str, list[dict[str, Any]]] = {
             "params": {"key": ("all", "ids")},
             "reference": lambda x, ids: x[:, ids],
             "domain": {"ids": lambda n: range(-n, n)},
+            "storages": ["dense, dense", "row_sparse, dense", "csr, dense"],
         },
         {
             "shapes": "(m,n),()->(m)",
@@ -179,6 +291,7 @@ EXAMPLES: dict[str, list[dict[str, Any]]] = {
             "params": {"key": ("ids", "ids")},
             "reference": lambda x, rows, columns: x[rows, columns],
             "domain": {"ids": ids},
+            "storages": ["dense, dense, dense", "row_sparse, dense, dense", "csr, dense, dense"],
         },
     ],
     "replace": [

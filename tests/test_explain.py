@@ -6,10 +6,10 @@ import xml.etree.ElementTree as ElementTree
 
 import numpy as np
 import pytest
+from user_operators import restore_registry
 
 import sparseops as so
 from sparseops.cli import main
-from tests.user_operators import restore_registry
 
 N, D = 8192, 1_000_000
 X = so.Spec((N, D), "float32", "csr")

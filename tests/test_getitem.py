@@ -183,7 +183,7 @@ SOME = ARRAY > 0
 CSR = {
     "row_sparse": [2, -1, (2,), (2, ...), (2, slice(1, 3)), (slice(None), 1), (slice(3), -1)]
     + [(..., 0), (np.int8(1), slice(None, None, -1))]
-    + [(1, slice(None), None), (slice(None), 1, None)],
+    + [(1, slice(None), None), (slice(None), 1, None), (slice(1, 4), None, 1)],
     "csr": [slice(1, 4), slice(None, None, -2), [3, 0, 3], EVEN, ([3, 0], slice(1, 3)), []]
     + [(slice(None), slice(1, 3)), (slice(None), slice(None, None, -1)), (slice(2), [1, 1])]
     + [(slice(None), [3, 0, 3]), (..., np.array([True, False, True, True])), IX, EVEN.tolist()]
@@ -256,6 +256,16 @@ def test_arrays_that_are_apart_do_not_move_the_rows():
                 x[key]
         else:
             assert_same(x[key], CUBE[:, :, :, None][key])
+
+
+def test_dots_keep_arrays_apart_even_for_no_axis():
+    x, key = so.array(CUBE), (slice(None), [0, 1], ..., [1, 0])
+    assert_same(x[key], CUBE[key])
+    assert x[key].shape == (2, 5)
+    x[key] = np.arange(10).reshape(2, 5)
+    expected = CUBE.copy()
+    expected[key] = np.arange(10).reshape(2, 5)
+    assert_same(x, expected)
 
 
 def test_a_row_stands_across_or_along():
@@ -348,6 +358,35 @@ def test_a_key_that_is_none_is_an_index_error(stype, key, message):
         x[key] = 0
     assert_same(x, ARRAY)
     assert x.version == 0
+
+
+@pytest.mark.parametrize(
+    "key, ids, error",
+    [
+        *((("all", (0, 9, 1)), [], IndexError), (((4, -2, -1), "all"), [], IndexError)),
+        *((("all",), [], so.ShapeError), (("all", "ids"), [], so.ShapeError)),
+        *((("all", "some"), [], so.ShapeError), (("ids", "all"), [[0.5]], so.DTypeError)),
+        *((("number", "all"), [True], IndexError), (("number", "all"), [1.0], IndexError)),
+    ],
+)
+def test_operators_take_no_key_that_reading_does_not_make(key, ids, error):
+    for stype in STORAGES:
+        with pytest.raises(error):
+            operators["gather"](stored(ARRAY, stype), *ids, key=key)
+
+
+def test_what_picks_nothing_is_nowhere():
+    for shape in ((0, 3), (2, 3)):
+        for stype in STORAGES:
+            for ask in storages_of(np.zeros(shape)):
+                x = stored(np.zeros(shape), stype)
+                with so.Tape() as tape:
+                    y = x[[5], []]
+                with so.fallback("allow"):
+                    found = tape.gradient(y, x, output_gradients=np.zeros(0), stypes=ask)
+                assert_same(found, np.zeros(shape))
+                x[[5], []] = 7
+                assert_same(x, np.zeros(shape))
 
 
 def test_numbers_beyond_int64_do_not_wrap():

@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
+from graphs import BINARY, STYPES, programs
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sparseops as so
-from tests.graphs import BINARY, STYPES, programs
 
 laws = settings(max_examples=25, deadline=None)
 pytestmark = pytest.mark.filterwarnings("ignore::sparseops.FallbackWarning")

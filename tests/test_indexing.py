@@ -203,6 +203,37 @@ def test_take_is_numpys_in_every_storage(ids, shape):
         assert_same(found, densify(x)[ids])
 
 
+@pytest.mark.parametrize("shape", [(4,), (4, 3), (4, 0), (4, 2, 2)])
+@pytest.mark.parametrize(
+    "ids", [[], [3, 0, 3], [-1, 1, -4], [[0, 1], [2, 2]], [[]], [[[3]], [[1]]]]
+)
+def test_rows_that_are_not_stored_are_taken_as_absent_where_that_is_asked(ids, shape):
+    values, ids = matrix(shape, seed=1), np.array(ids, int)
+    for width in (np.int32, np.int64):
+        x = stored(values, "row_sparse", extra=0.3, width=width)
+        with so.fallback("error"):
+            found = so.take(x, ids, stype="row_sparse")
+        assert_same(found, densify(x)[ids])
+        assert found.indices.dtype == width
+        kept = np.isin(ids % 4, x.indices).any(axis=tuple(range(1, ids.ndim)))
+        assert found.indices.tolist() == np.flatnonzero(kept).tolist()
+
+
+def test_the_gradient_of_rows_taken_sparsely_is_sparse():
+    x = so.row_sparse_array((np.ones((3, 2)), [0, 2, 3]), shape=(5, 2))
+    for ids in ([3, 1, 3], [[3, 1], [1, 3]]):
+        with so.fallback("error"):
+            with so.Tape() as tape:
+                y = so.take(x, ids, stype="row_sparse")
+            head = np.arange(1.0, y.size + 1).reshape(y.shape)
+            found = tape.gradient(y, x, output_gradients=head)
+        expected = np.zeros((5, 2))
+        np.add.at(expected, ids, head)
+        expected[[1, 4]] = 0
+        assert_same(found, expected)
+        assert found.indices.tolist() == [0, 2, 3]
+
+
 @pytest.mark.parametrize("shape", [(), (2, 3), (0, 2), (2, 1, 2)])
 def test_ids_of_any_shape_give_rows_in_that_shape(shape):
     ids = np.asarray(np.arange(np.prod(shape, dtype=int)).reshape(shape) % 4)
@@ -428,12 +459,14 @@ def test_scattered_rows_are_numpys_whatever_the_ids(data):
     assert found.indices.dtype == width
 
 
-@pytest.mark.parametrize("stype", ["dense", "csr"])
+@pytest.mark.parametrize("stype", STORAGES)
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
 def test_scattered_rows_keep_every_dtype(dtype, stype):
     values, ids = matrix((5, 3), dtype=dtype, density=0.8), np.array([6, 1, 6, 0, 6])
+    values[1] = 0
     found = so.scatter_rows(stored(values, stype), ids, num_rows=8)
     assert found.stype == ("csr" if stype == "csr" else "row_sparse")
+    assert stype != "row_sparse" or 1 not in found.indices
     assert_same(found, scattered(values, ids, 8))
 
 
@@ -467,7 +500,7 @@ def test_scattered_rows_and_ids_go_together():
         so.scatter_rows(so.zeros((1, 2)), [0], num_rows=-1)
 
 
-@pytest.mark.parametrize("stype", ["dense", "csr"])
+@pytest.mark.parametrize("stype", STORAGES)
 def test_gradients_of_scattered_rows_are_the_rows_at_their_places(stype):
     values, ids, head = matrix((3, 2), seed=3), [4, 1, 4], np.arange(12.0).reshape(6, 2)
     x = stored(values, stype)

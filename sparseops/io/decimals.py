@@ -2,7 +2,9 @@
 
 Eight digits at a time are one 64-bit word, which a few multiplications turn into a number. Decimals
 of up to 15 digits are an integer over a power of ten, both exact, so that their quotient is the
-nearest double; all others go through the C library.
+nearest double. With up to 18 digits both are exact in the x87's format of 64 bits, where it has the
+machine; its quotient, rounded again, is the nearest double unless it lies halfway between two. All
+others go through the C library.
 """
 
 import warnings
@@ -17,9 +19,10 @@ _HIGH = np.uint64(0x8080808080808080)
 _PAIRS = np.uint64(0x000000FF000000FF)
 _LOW = np.uint64(0x000F424000000064)
 _UPPER = np.uint64(0x0000271000000001)
-_TENS = 10.0 ** np.arange(23)
-#: The digits that an integer may have to be exact as a double.
-_EXACT = 15
+_TENS = 10.0 ** np.arange(19)
+#: The digits that an integer may have to be exact as a double, and as an int64.
+_EXACT, _LONGEST = 15, 18
+_HAS_X87 = np.finfo(np.longdouble).nmant == 63
 
 
 class Text:
@@ -35,17 +38,18 @@ class Text:
     def integers(self, starts: Any, stops: Any) -> tuple[Any, Any]:
         """The values of digits from `starts` to before `stops`, and where there is nothing else.
 
-        Up to 16 digits; where there are more, or none, the second answer is False.
+        Up to 18 digits; where there are more, or none, the second answer is False.
         """
         lengths = stops - starts
         values, good = self._eight(stops, np.minimum(lengths, 8))
-        good &= (lengths > 0) & (lengths <= 16)
-        longer = np.flatnonzero(lengths > 8)
-        if len(longer):
-            over = np.minimum(lengths[longer] - 8, 8)
-            upper, also = self._eight(stops[longer] - 8, over)
-            values[longer] += upper * 10**8
-            good[longer] &= also
+        good &= (lengths > 0) & (lengths <= _LONGEST)
+        for behind in (8, 16):
+            longer = np.flatnonzero(good & (lengths > behind))
+            if len(longer):
+                over = np.minimum(lengths[longer] - behind, 8)
+                upper, also = self._eight(stops[longer] - behind, over)
+                values[longer] += upper * 10**behind
+                good[longer] &= also
         return values, good
 
     def floats(self, starts: Any, stops: Any) -> tuple[Any, Any]:
@@ -83,10 +87,15 @@ class Text:
         digits, places = np.maximum(points - begins, 0), np.maximum(stops - points - 1, 0)
         good = (whole_good | (digits == 0)) & (part_good | (places == 0))
         # A zero in front of the point is no digit of the mantissa.
-        good &= (digits + places > 0) & (np.where(whole == 0, 0, digits) + places <= _EXACT)
+        count = np.where(whole == 0, 0, digits) + places
+        good &= (digits + places > 0) & (count <= (_LONGEST if _HAS_X87 else _EXACT))
         whole, part = np.where(digits == 0, 0, whole), np.where(places == 0, 0, part)
-        shift = _TENS[np.minimum(places, _EXACT)]
-        values = (whole * shift.astype(np.int64) + part) / shift
+        powers = _TENS[np.minimum(places, _LONGEST)]
+        mantissas = whole * powers.astype(np.int64) + part
+        values = mantissas / powers
+        longer = np.flatnonzero(good & (count > _EXACT))
+        if len(longer):
+            values[longer], good[longer] = _rounded(mantissas[longer], powers[longer])
         values = np.where(negative, -values, values)
         others = np.flatnonzero(~good)
         if len(others):
@@ -125,6 +134,13 @@ class Text:
         read = [_number(piece) for piece in pieces]
         good = np.array([value is not None for value in read])
         return np.array([value if value is not None else 0.0 for value in read]), good
+
+
+def _rounded(mantissas: Any, powers: Any) -> tuple[Any, Any]:
+    """The doubles nearest to `mantissas` over `powers`, and where rounding twice is sure to do."""
+    quotients = mantissas.astype(np.longdouble) / powers
+    values = quotients.astype(np.float64)
+    return values, np.abs(quotients - values) * 2 != np.spacing(values)
 
 
 def _ranges(starts: Any, lengths: Any) -> Any:

@@ -90,6 +90,8 @@ def read_mtx(file: Any, *, limit: int | None = 2**30) -> NDArray:
     text += b"\n" * (text[-1:] != b"\n")
     head = _head(text, name)
     _check_body(text, head, name)
+    if head.format == "array" and 0 in head.sizes:  # which crash SciPy
+        return _empty_array(text, head, name)
     if head.format == "array":
         return array(_scipy_read(text, name))
     rows, columns, _ = head.sizes
@@ -147,23 +149,24 @@ def write_mtx(file: Any, x: Any, *, comment: str = "") -> None:
         matrix = cast(x, stype="csr").to("scipy").asscipy().tocoo()
     field = _FIELDS[x.dtype.kind]
     with writing(file) as opened:
-        if not x.nnz and x.stype != "dense":
-            opened.write(_empty(x.shape, field, comment))  # SciPy calls all of these real
+        if not x.nnz:  # SciPy calls these real if they are sparse, and refuses them if dense
+            opened.write(_empty(x, field, comment))
             return
         given = {"comment": comment, "field": field, "symmetry": "general"}
         import_module("scipy.io").mmwrite(opened, matrix, **given)
 
 
-def _empty(shape: tuple[int, ...], field: str, comment: str) -> bytes:
+def _empty(x: NDArray, field: str, comment: str) -> bytes:
     """The text of a matrix that stores nothing."""
+    kind, end = ("array", "") if x.stype == "dense" else ("coordinate", " 0")
     notes = "".join(f"%{line}\n" for line in comment.split("\n"))
-    sizes = f"{shape[0]} {shape[1]} 0\n"
-    return f"%%MatrixMarket matrix coordinate {field} general\n{notes}{sizes}".encode()
+    sizes = f"{x.shape[0]} {x.shape[1]}{end}\n"
+    return f"%%MatrixMarket matrix {kind} {field} general\n{notes}{sizes}".encode()
 
 
 def _head(text: bytes, name: str) -> _Head:
     """The header and the size line."""
-    first, *_ = text.split(b"\n", 1)
+    first = text[: text.find(b"\n")]
     words = first.decode("utf-8", "replace").split()
     if not words or words[0].lower() != "%%matrixmarket":
         _refuse(name, 1, "the first line is '%%MatrixMarket object format field symmetry'")
@@ -226,6 +229,15 @@ def _scipy_read(text: bytes, name: str) -> Any:
         found = re.match(r"Line (\d+): (.*)", str(error), re.DOTALL)
         line, fact = found.groups() if found else (1 + text.rstrip().count(b"\n"), str(error))
         raise FormatError(f"{name}, line {line}: {fact.rstrip('.').lower()}") from error
+
+
+def _empty_array(text: bytes, head: _Head, name: str) -> NDArray:
+    if text[head.end :].strip():
+        rest = text[head.end :]
+        line = head.lines + 1 + rest[: len(rest) - len(rest.lstrip())].count(b"\n")
+        _refuse(name, line, f"the sizes {head.sizes} have no values, but here is one")
+    kinds = {"integer": np.int64, "unsigned-integer": np.uint64, "complex": np.complex128}
+    return array(np.zeros(head.sizes, kinds.get(head.field, np.float64)))
 
 
 def _filled(coo: Any, head: _Head, text: bytes, name: str) -> tuple[Any, Any, Any]:

@@ -69,7 +69,7 @@ def one_column(backend: Backend, x: CSR, number: int) -> RowSparse:
 def one_entry(backend: Backend, x: CSR, row: int, column: int) -> Any:
     """The value at a place of `x`, an array of no dimensions; O(log entries of the row)."""
     start, end = x.indptr[row : row + 2].tolist()
-    at = start + int(x.indices[start:end].searchsorted(column))
+    at = start + int(backend.xp.searchsorted(x.indices[start:end], column))
     if at < end and x.indices[at] == column:
         return x.data[at, ...]
     return backend.xp.zeros((), x.data.dtype)

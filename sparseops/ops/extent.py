@@ -10,6 +10,7 @@ from sparseops.errors import DTypeError, ShapeError
 from sparseops.operators import Operator, operator
 from sparseops.ops.cast import SAME
 from sparseops.ops.reduction import sum
+from sparseops.ops.rows import csr_transposed
 from sparseops.ops.slope import zeros_like
 from sparseops.ops.totals import as_axes, count_over, reduced_shape, reduces, total
 from sparseops.spec import Spec
@@ -24,15 +25,6 @@ class Extreme(NamedTuple):
     choose: np.ufunc
     beats: np.ufunc
     sign: int
-
-    def worst(self, dtype: np.dtype) -> Any:
-        """What no value is worse than."""
-        if dtype.kind == "b":
-            return self.sign < 0
-        if dtype.kind == "f":
-            return dtype.type(-self.sign * np.inf)
-        limits = np.iinfo(dtype)
-        return limits.min if self.sign > 0 else limits.max
 
 
 LARGEST = Extreme(np.maximum, np.greater, 1)
@@ -99,7 +91,7 @@ def _value_operator(name: str, which: str, extreme: Extreme, shown: str) -> Oper
     @made.forward("csr -> dense", "row_sparse -> dense", where=reduces)
     def kernel(backend, x, *, axis, keepdims):
         axes = as_axes(axis, len(x.shape))
-        found = backend.xp.asarray(_VALUES[x.stype](backend.xp, x, axes, extreme))
+        found = backend.xp.asarray(_VALUES[x.stype](backend, x, axes, extreme))
         return Dense(found.reshape(reduced_shape(x.shape, axis, keepdims)))
 
     @made.backward("x", *SAME)
@@ -109,14 +101,14 @@ def _value_operator(name: str, which: str, extreme: Extreme, shown: str) -> Oper
     return made
 
 
-def _dense_values(xp: Any, x: Dense, axes: tuple[int, ...], extreme: Extreme) -> Any:
+def _dense_values(backend: Backend, x: Dense, axes: tuple[int, ...], extreme: Extreme) -> Any:
     if not x.data.size:
-        return xp.zeros(reduced_shape(x.shape, axes, False), x.data.dtype)
+        return backend.xp.zeros(reduced_shape(x.shape, axes, False), x.data.dtype)
     return extreme.choose.reduce(x.data, axis=axes) if axes else x.data.copy()
 
 
-def _csr_values(xp: Any, x: CSR, axes: tuple[int, ...], extreme: Extreme) -> Any:
-    rows, columns = x.shape
+def _csr_values(backend: Backend, x: CSR, axes: tuple[int, ...], extreme: Extreme) -> Any:
+    xp, (rows, columns) = backend.xp, x.shape
     zero = x.data.dtype.type(0)
     if len(axes) == 2:
         if not len(x.data):
@@ -124,12 +116,8 @@ def _csr_values(xp: Any, x: CSR, axes: tuple[int, ...], extreme: Extreme) -> Any
         found = extreme.choose.reduce(x.data)
         return extreme.choose(found, zero) if len(x.data) < rows * columns else found
     if axes == (0,):
-        counts = xp.bincount(x.indices, minlength=columns)
-        worst = extreme.worst(x.data.dtype)
-        found = xp.where(counts < rows, zero, xp.asarray(worst, x.data.dtype))
-        with np.errstate(invalid="ignore"):  # which NumPy raises for NaN here, and here alone
-            extreme.choose.at(found, x.indices, x.data)
-        return found
+        # NumPy's ufunc.at takes five times as long.
+        return _csr_values(backend, csr_transposed(backend, x), (1,), extreme)
     counts = xp.diff(x.indptr)
     found = xp.zeros(rows, x.data.dtype)
     stored = xp.flatnonzero(counts)
@@ -138,9 +126,9 @@ def _csr_values(xp: Any, x: CSR, axes: tuple[int, ...], extreme: Extreme) -> Any
     return xp.where(counts < columns, extreme.choose(found, zero), found)
 
 
-def _rows_values(xp: Any, x: RowSparse, axes: tuple[int, ...], extreme: Extreme) -> Any:
+def _rows_values(backend: Backend, x: RowSparse, axes: tuple[int, ...], extreme: Extreme) -> Any:
     shape = reduced_shape(x.shape, axes, False)
-    found = xp.zeros(shape, x.data.dtype)
+    found = backend.xp.zeros(shape, x.data.dtype)
     if not x.data.size:
         return found
     stored = extreme.choose.reduce(x.data, axis=axes)

@@ -3,16 +3,7 @@
 import numpy as np
 
 from sparseops.errors import ShapeError
-from sparseops.keys import (
-    ALL,
-    NUMBER,
-    PICKED,
-    in_range,
-    is_picked,
-    is_together,
-    numpy_key,
-    picked_shape,
-)
+from sparseops.keys import ALL, PICKED, in_range
 from sparseops.operators import operator
 from sparseops.ops.cast import sparse_mask
 from sparseops.ops.columns import (
@@ -25,38 +16,24 @@ from sparseops.ops.columns import (
     placed_entries,
     sliced_columns,
 )
+from sparseops.ops.picking import (
+    a_column_is_picked,
+    check_key,
+    checked_key,
+    columns_are_picked,
+    entries_are_picked,
+    picked_places,
+    rows_are_picked,
+    rows_stay,
+    shape_of_picked,
+)
 from sparseops.ops.products import working
-from sparseops.ops.rows import check_row_numbers, distinct
+from sparseops.ops.rows import distinct
 from sparseops.ops.structure import find
-from sparseops.spec import Spec, as_shape
-from sparseops.storage import Dense, RowSparse
+from sparseops.spec import as_shape
+from sparseops.storage import Dense, RowSparse, index_dtype
 
 __all__ = []
-
-
-def rows_stay(key):
-    """key keeps all rows, and they stay the first axis"""
-    return key[:1] == (ALL,) and is_together(key)
-
-
-def rows_are_picked(key):
-    """numbers stand for the rows"""
-    return any(map(is_picked, key[:1]))
-
-
-def a_column_is_picked(key):
-    """key is one column"""
-    return key == (ALL, NUMBER)
-
-
-def columns_are_picked(key):
-    """key is some of the columns"""
-    return key[:1] == (ALL,) and key[1] != NUMBER
-
-
-def entries_are_picked(key):
-    """numbers stand for rows and columns"""
-    return len(key) == 2 and all(map(is_picked, key))
 
 
 @operator
@@ -92,28 +69,6 @@ def gather(x, *ids, key=()):
     if x.stype == "csr" and key == (ALL, PICKED) and ids[0].ndim != 1:
         raise ShapeError(f"ids has shape {ids[0].shape}; columns of csr are picked by 1-D ids")
     return shape_of_picked(x.shape, ids, key), x.dtype
-
-
-def check_key(shape, ids, key):
-    """Raise unless `key` with the numbers `ids` is one of an array of `shape`."""
-    for array in ids:
-        if isinstance(array, Spec):
-            check_row_numbers(array, "ids")
-        elif isinstance(array, bool) or not hasattr(array, "__index__"):
-            raise IndexError(f"index={array!r} is not an integer")
-    if len(key) != len(shape) or sum(map(is_picked, key)) != len(ids):
-        raise ShapeError(f"key {key} with {len(ids)} numbers is not one of shape {shape}")
-
-
-def shape_of_picked(shape, ids, key):
-    """The shape of what `key` with the numbers `ids` picks of an array of `shape`."""
-    return picked_shape(shape, key, [getattr(array, "shape", ()) for array in ids])
-
-
-def checked_key(backend, shape, ids, key, first=0):
-    """The key as NumPy takes it, for the axes from `first` on, which have the lengths `shape`."""
-    numbers = [array.data if isinstance(array, Dense) else array for array in ids]
-    return numpy_key(backend.xp, shape, key, numbers, first)
 
 
 @gather.forward("dense, dense... -> dense", "dense, scalar... -> dense")
@@ -164,7 +119,7 @@ def _gather_column(backend, x, *ids, key):
 
 @gather.forward("csr, dense... -> dense", where=entries_are_picked)
 def _gather_entries(backend, x, *ids, key):
-    rows, columns = backend.xp.broadcast_arrays(*checked_key(backend, x.shape, ids, key))
+    rows, columns = picked_places(backend, x.shape, ids, key)
     values = picked_entries(backend, x, rows.reshape(-1), columns.reshape(-1))
     return Dense(values.reshape(rows.shape))
 
@@ -253,6 +208,9 @@ def _scatter_in_rows(backend, values, *ids, key, shape):
     "dense, dense... -> row_sparse", "dense, scalar... -> row_sparse", where=rows_are_picked
 )
 def _scatter_to_rows(backend, values, *ids, key, shape):
+    if not values.data.size:
+        none = backend.xp.zeros(0, index_dtype(shape[0]))
+        return RowSparse(backend.xp.zeros((0, *shape[1:]), values.data.dtype), none, shape)
     rows, *rest = checked_key(backend, shape, ids, key)
     rows = backend.xp.asarray(rows)
     stored, places = distinct(backend, rows.reshape(-1), shape[0])
@@ -283,7 +241,7 @@ def _scatter_column(backend, values, *ids, key, shape):
 
 @scatter.forward("dense, dense... -> csr", "dense, scalar... -> csr", where=entries_are_picked)
 def _scatter_entries(backend, values, *ids, key, shape):
-    rows, columns = backend.xp.broadcast_arrays(*checked_key(backend, shape, ids, key))
+    rows, columns = picked_places(backend, shape, ids, key)
     return placed_entries(
         backend, values.data.reshape(-1), rows.reshape(-1), columns.reshape(-1), shape
     )

@@ -23,11 +23,11 @@ from sparseops.storage import CSR, Dense, RowSparse
 
 def function_dtype(function: Any, *given: Any) -> np.dtype:
     """The dtype of NumPy's `function` for specs and numbers, which count by their type alone."""
-    samples = [type(x)(1) if isinstance(x, NUMBERS) else np.ones(0, x.dtype) for x in given]
     try:
+        samples = [type(x)(1) if isinstance(x, NUMBERS) else np.ones(0, x.dtype) for x in given]
         return as_dtype(np.asarray(function(*samples)).dtype)
-    except TypeError:
-        names = [str(np.asarray(sample).dtype) for sample in samples]
+    except (AttributeError, TypeError):
+        names = [str(getattr(x, "dtype", type(x).__name__)) for x in given]
         raise DTypeError(f"numpy.{function.__name__} takes no {' and '.join(names)}") from None
 
 

@@ -1,14 +1,17 @@
 """Arrays in which what a key picks is replaced."""
 
+import math
+
 import numpy as np
 
 from sparseops.errors import DTypeError, ShapeError
 from sparseops.keys import ALL, PICKED
 from sparseops.operators import operator
-from sparseops.ops.gather import (
+from sparseops.ops.picking import (
     check_key,
     checked_key,
     entries_are_picked,
+    picked_places,
     rows_are_picked,
     shape_of_picked,
 )
@@ -100,6 +103,8 @@ def _values(value):
 )
 def _replace_in_rows(backend, x, value, *ids, key):
     xp = backend.xp
+    if not math.prod(shape_of_picked(x.shape, ids, key)):
+        return x
     rows, *rest = checked_key(backend, x.shape, ids, key)
     rows = xp.asarray(rows)
     named, places = distinct(backend, rows.reshape(-1), x.shape[0])
@@ -155,12 +160,12 @@ def _replace_csr_rows(backend, x, value, *ids, key):
 
 @replace.forward("csr, scalar, dense... -> csr", where=whole_rows_are_picked)
 def _clear_csr_rows(backend, x, value, *ids, key):
-    ids, _ = checked_key(backend, x.shape, ids, key)
-    named, _ = distinct(backend, ids, x.shape[0])
-    if value != 0 and len(named):
+    if value != 0 and ids[0].data.size and x.shape[1]:
         raise NotImplementedError(
             f"{value} in every column of a row of csr would store them all; give rows of values"
         )
+    ids, _ = checked_key(backend, x.shape, ids, key)
+    named, _ = distinct(backend, ids, x.shape[0])
     none = backend.xp.zeros(len(named) + 1, x.indptr.dtype)
     empty = CSR(x.data[:0], x.indices[:0], none, (len(named), x.shape[1]))
     return _with_rows(backend, x, named, empty)
@@ -191,7 +196,7 @@ def _with_rows(backend, x, named, rows):
 )
 def _replace_entries(backend, x, value, *ids, key):
     xp = backend.xp
-    rows, columns = xp.broadcast_arrays(*checked_key(backend, x.shape, ids, key))
+    rows, columns = picked_places(backend, x.shape, ids, key)
     values = xp.empty(rows.shape, x.data.dtype)
     values[...] = _values(value)
     rows, columns, values = (a.reshape(-1) for a in (rows, columns, values))

@@ -1,11 +1,10 @@
 """One row by its number."""
 
-import numpy as np
-
 from sparseops.errors import ShapeError
 from sparseops.keys import in_axis
 from sparseops.operators import operator
 from sparseops.ops.cast import sparse_mask
+from sparseops.ops.rows import check_index
 from sparseops.ops.shape import reshape, transpose
 from sparseops.ops.slicing import place_rows
 from sparseops.storage import Dense, RowSparse
@@ -43,8 +42,7 @@ def row(x, index):
     """
     if not x.shape:
         raise ShapeError("x has shape () and so no rows")
-    if isinstance(index, (bool, np.bool_)) or not hasattr(index, "__index__"):
-        raise IndexError(f"index={index!r} is not an integer")
+    check_index(index)
     return x.shape[1:], x.dtype
 
 

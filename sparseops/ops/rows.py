@@ -19,6 +19,12 @@ def check_row_numbers(spec: Any, name: str) -> None:
         raise DTypeError(f"{name} has dtype {spec.dtype}; it holds integers")
 
 
+def check_index(number: Any) -> None:
+    """Raise IndexError unless `number` is an integer."""
+    if isinstance(number, (bool, np.bool_)) or not hasattr(number, "__index__"):
+        raise IndexError(f"index={number!r} is not an integer")
+
+
 def distinct(backend: Backend, ids: Any, limit: int) -> tuple[Any, Any]:
     """The different numbers among `ids`, ascending, and the place of each of `ids` among them.
 

@@ -10,6 +10,7 @@ import numpy as np
 from sparseops.signature import SCALAR
 from sparseops.testing.misuse import Misuse
 from sparseops.testing.sample import Sample
+from sparseops.testing.source import literal
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,7 +48,7 @@ class Case:
         return (
             sum(sample.stored_count for sample in self.samples),
             sum(self.lengths.values()),
-            sum(len(sample.hazards) for sample in self.samples),
+            sum(len(sample.hazards) + (sample.width != "int32") for sample in self.samples),
             sum(_trouble(sample) for sample in self.samples),
         )
 
@@ -71,7 +72,7 @@ class Case:
     def call(self, name: str) -> str:
         """The call as an expression."""
         shown = [sample.name for sample in self.samples]
-        shown += [f"{name}={value!r}" for name, value in self.resolved().items()]
+        shown += [f"{name}={_shown(value)}" for name, value in self.resolved().items()]
         if self.declared is not None:
             shown.append(f"stype={self.declared!r}")
         return f"{name}({', '.join(shown)})"
@@ -92,6 +93,10 @@ def given_lengths(function: Any, lengths: Mapping[str, int]) -> Any:
     if missing:
         raise Misuse(f"a function asks for {', '.join(missing)}; the axes are {', '.join(lengths)}")
     return function(**{name: lengths[name] for name in names})
+
+
+def _shown(value: Any) -> str:
+    return literal(value) if isinstance(value, (float, complex)) else repr(value)
 
 
 def _trouble(sample: Sample) -> float:

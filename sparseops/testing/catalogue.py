@@ -1,9 +1,18 @@
 """All laws: importing this module declares them."""
 
-from sparseops.testing import gradients, inference, memory, protocol, structure, traits, values
+from sparseops.testing import (
+    far,
+    gradients,
+    memory,
+    protocol,
+    structure,
+    table_laws,
+    traits,
+    values,
+)
 from sparseops.testing.law import Law, all_laws
 
-MODULES = (inference, values, structure, traits, gradients, protocol, memory)
+MODULES = (table_laws, values, structure, traits, gradients, protocol, memory, far)
 
 
 def catalogue() -> list[Law]:

@@ -9,9 +9,18 @@ from sparseops.testing.catalogue import catalogue
 from sparseops.testing.claims import subject_of
 from sparseops.testing.engine import Engine, as_profile
 from sparseops.testing.inference import inference_results
-from sparseops.testing.law import TABLE, Law, selected
+from sparseops.testing.isolate import crash_failures, isolated
+from sparseops.testing.law import TABLE, Law, get_law, selected
 from sparseops.testing.misuse import Misuse
-from sparseops.testing.report import ERROR, SKIPPED, Failure, LawResult, Report, with_expectations
+from sparseops.testing.report import (
+    ERROR,
+    FAILED,
+    SKIPPED,
+    Failure,
+    LawResult,
+    Report,
+    with_expectations,
+)
 from sparseops.testing.table import tables
 
 _SETUP = "setup"
@@ -35,6 +44,7 @@ def check_operator(
     arrays: str | None = None,
     storages: str | Sequence[str] | None = None,
     compare_with: Callable[..., Any] | None = None,
+    isolate: bool = False,
 ) -> Report:
     """Every law of `op`, tried on small inputs made to break it.
 
@@ -82,6 +92,8 @@ def check_operator(
         every matrix is csr for a function on scipy's arrays.
     compare_with : callable, optional
         The same function in another library, on the same inputs as scipy's and NumPy's arrays.
+    isolate : bool, optional
+        Whether calls run in a child process, so that a crash is a counterexample; not on Windows.
 
     Returns
     -------
@@ -119,8 +131,8 @@ def check_operator(
             compare_with=compare_with,
         )
         engine = Engine(subject, chosen, amount, seed)
-        found = engine.run()
-        results = in_order([*results, *found, *complaints(engine)])
+        found = isolated_results(engine) if isolate else results_of(engine)
+        results = in_order([*results, *found])
         results = with_expectations(results, expected_failures)
     except Misuse as error:
         results.insert(0, trouble("the check can be done as asked for", str(error)))
@@ -130,6 +142,29 @@ def check_operator(
     if on_fail == "raise":
         report.raise_for_failures()
     return report
+
+
+def results_of(engine: Engine) -> list[LawResult]:
+    """What the engine finds, and what kept it from comparing values."""
+    return [*engine.run(), *complaints(engine)]
+
+
+def isolated_results(engine: Engine) -> list[LawResult]:
+    """What an engine finds in a child process; where that dies, V0 is broken."""
+
+    def work(skip: set, journal: Callable[[Any], None]) -> list[LawResult]:
+        engine.skip, engine.journal = skip, journal
+        return results_of(engine)
+
+    profile = engine.profile
+    found, crashes = isolated(work, 3 * profile.seconds + profile.shrinking)
+    failures = crash_failures(engine.subject, engine.seed, crashes)
+    if found is None:
+        return [LawResult("V0", get_law("V0").title, FAILED, len(crashes), failures=failures)]
+    for result in found:
+        if result.law == "V0" and failures:
+            result.status, result.failures = FAILED, [*result.failures, *failures]
+    return found
 
 
 def table_results(op: Any, params: Any, chosen: Sequence[Law]) -> list[LawResult]:

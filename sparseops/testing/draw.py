@@ -176,7 +176,7 @@ class _Draw:
         values = self._values(palette, shape)
         if stype == "dense":
             hazards = self._hazards(_DENSE_LAYOUTS)
-            if "broadcast" in hazards and values.size:
+            if "broadcast" in hazards and values.size and values.ndim:
                 values = np.ascontiguousarray(np.broadcast_to(values[:1], shape))
             return Sample(name, stype, values, hazards=hazards)
         stored = self._stored(shape, stype)

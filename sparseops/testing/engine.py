@@ -9,14 +9,14 @@ import numpy as np
 from sparseops.testing.case import Case
 from sparseops.testing.draw import Drawer
 from sparseops.testing.features import present
-from sparseops.testing.gradients import Slopes, usable
 from sparseops.testing.law import CASE, GRADIENT, WHOLE, Breach, Law, NotConcerned
-from sparseops.testing.limits import Overdue, within
+from sparseops.testing.limits import Overdue, memory, within
 from sparseops.testing.misuse import Misuse
 from sparseops.testing.oracle import Oracle, describe
 from sparseops.testing.report import Failure, LawResult
 from sparseops.testing.run import Run
 from sparseops.testing.shrink import Shrinker
+from sparseops.testing.slopes import Slopes, usable
 from sparseops.testing.subject import Subject
 
 
@@ -34,6 +34,8 @@ PROFILES = {
     "deep": Profile(20_000, 240.0, 60.0),
 }
 _MOST_FAILURES = 2
+#: What a check may take beside what the process has; the inputs are small.
+_MEMORY = 3 * 2**30
 
 
 def as_profile(given: Any) -> Profile:
@@ -59,7 +61,7 @@ class Tally:
         """The law's line in the report."""
         failures = [failure for _, failure in self.failures.values()]
         status = "failed" if failures else "ok" if self.cases else "not reached"
-        note = self.note or ("" if self.cases else "no case was of its kind")
+        note = self.note.strip() or ("" if self.cases else "no case was of its kind")
         law = self.law
         return LawResult(law.id, law.title, status, self.cases, self.seconds, note, failures)
 
@@ -86,7 +88,8 @@ class Engine:
         self.laws = list(laws)
         self.kept_by_storages: dict[tuple[str, ...], Run] = {}
         self.skip = set(skip)
-        self.journal: Callable[[Case], None] | None = None
+        #: Told before each step, so that it is known at which one a process died.
+        self.journal: Callable[[Any], None] = lambda step: None
         self.results: dict[str, LawResult] = {}
         self.tallies: dict[str, Tally] = {}
         self.shrinking = profile.shrinking
@@ -105,6 +108,10 @@ class Engine:
 
     def run(self) -> list[LawResult]:
         """The results of all laws but those of inference."""
+        with memory(_MEMORY):
+            return self._run()
+
+    def _run(self) -> list[LawResult]:
         # By the processor's time, so that a busy machine does not cut the check short at once.
         end, last = thread_time() + self.profile.seconds, perf_counter() + 2 * self.profile.seconds
         for number in range(self.profile.cases):
@@ -116,6 +123,9 @@ class Engine:
         for law in self.laws:
             if law.scope == WHOLE and law.id in self.tallies and not self.hung:
                 self._whole(law)
+        if self.subject.declined and "V11" in self.tallies:
+            names = ", ".join(sorted(self.subject.declined))
+            self.tallies["V11"].note += f" not for {names}: it gives another dtype than it declares"
         return [
             self.tallies[law.id].result() if law.id in self.tallies else self.results[law.id]
             for law in self.laws
@@ -132,8 +142,7 @@ class Engine:
         case = self.drawer.case(number)
         if case is None:
             return
-        if self.journal is not None:
-            self.journal(case)
+        self.journal(number)
         run = Run(self.subject, case, self.oracle)
         gradients = usable(run)
         if run.error is None:
@@ -235,12 +244,16 @@ class Engine:
             breach.example or example(self.subject, law, case),
             signature,
             case.number,
+            sum(sample.stored_count for sample in case.samples),
         )
         known = tally.failures.get(signature)
         if known is None or (known[0] is not None and case.size < known[0].size):
             tally.failures[signature] = case, failure
 
     def _whole(self, law: Law) -> None:
+        if law.id in self.skip:
+            return
+        self.journal(law.id)
         tally = self.tallies[law.id]
         start = perf_counter()
         try:

@@ -12,7 +12,8 @@ import numpy as np
 from sparseops.testing import palettes
 from sparseops.testing.case import Case
 from sparseops.testing.layout import LAYOUTS
-from sparseops.testing.sample import STRUCTURES, Sample
+from sparseops.testing.parts import STRUCTURES
+from sparseops.testing.sample import Sample
 from sparseops.testing.subject import Subject
 
 
@@ -70,9 +71,10 @@ def _without_special(case: Case, subject: Subject) -> Case:
         if not strange.any():
             return sample
         kept = tuple(h for h in sample.hazards if h != "broadcast")
-        return sample.having(
-            values=np.where(strange, sample.dtype.type(1), sample.values), hazards=kept
-        )
+        # A negative zero becomes a zero, which is explicit where it was.
+        usual = np.where(sample.values == 0, 0, 1)
+        values = np.where(strange, usual, sample.values).astype(sample.dtype)
+        return sample.having(values=values, hazards=kept)
 
     return case.with_samples(change)
 

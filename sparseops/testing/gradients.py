@@ -1,6 +1,5 @@
 """Laws about gradients: right on the stored places, absent elsewhere, linear, and as declared."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -8,61 +7,15 @@ import numpy as np
 from sparseops.constructors import asarray
 from sparseops.ndarray import NDArray
 from sparseops.spec import STORAGES
-from sparseops.testing.case import Case
 from sparseops.testing.dense import densify, difference, differing, rounding, stored_places
 from sparseops.testing.law import GRADIENT, Breach, NotConcerned, law
 from sparseops.testing.limits import Overdue
 from sparseops.testing.numeric import STEP, slope, sure
 from sparseops.testing.oracle import describe
 from sparseops.testing.run import Run, fingerprint, lied
-from sparseops.testing.slopes import Slopes
+from sparseops.testing.slopes import Slopes, differentiable, slopes_of, stored
 
-_MOST_PLACES = 4
 _TOLERANCE = 1e-5
-#: The trait of operators whose gradients are right for complex inputs, too.
-COMPLEX = "complex"
-
-
-def usable(run: Run) -> bool:
-    """Whether the case has gradients that can be compared with differences."""
-    if run.error is not None or run.subject.dialect == "scipy":
-        return False
-    declared = run.case.declared
-    if declared is not None and set((declared,) if isinstance(declared, str) else declared) != {
-        "dense"
-    }:
-        # A result made sparse has a gradient at the places alone where it is not zero.
-        return False
-    dtypes = [s.dtype for s in run.case.samples if s.dtype is not None and s.stype != "scalar"]
-    floating = [dtype for dtype in dtypes if dtype.kind in "fc"]
-    known = ("float64", "complex128") if COMPLEX in run.subject.traits else ("float64",)
-    if not floating or any(dtype.name not in known for dtype in floating):
-        return False
-    return all(np.isfinite(s.values).all() for s in run.case.samples) and any(
-        x.dtype.kind in "fc" for x in run.results
-    )
-
-
-def slopes_of(run: Run) -> Any:
-    """The gradients of a case, computed once; the exception where they cannot be."""
-    if not hasattr(run, "slopes"):
-        try:
-            found = Slopes(run)
-            _ = found.gradients
-            run.slopes = found
-        except (Exception, Overdue) as error:
-            run.slopes = error
-    return run.slopes
-
-
-def differentiable(subject: Any) -> str:
-    """Why there are no gradients to check; empty if there are."""
-    if subject.dialect == "scipy":
-        return "a function on scipy's arrays has no gradient"
-    if subject.operator is not None and not subject.operator.gradients:
-        return "no gradient is declared"
-    known = any(dtype.kind in "fc" for dtype in subject.dtypes)
-    return "" if known else "no input is floating"
 
 
 @law(
@@ -116,17 +69,6 @@ def _raised(error: BaseException) -> Breach:
 
 def _at(place: tuple[int, ...]) -> str:
     return str(place) if len(place) != 1 else f"({place[0]})"
-
-
-def stored(case: Case, slot: int) -> Iterator[tuple[int, ...]]:
-    """The places of input `slot` that are stored, not too many of them."""
-    sample = case.samples[slot]
-    mask = sample.stored if sample.sparse else np.ones(sample.shape, bool)
-    places = np.argwhere(mask)
-    # Other ones for other cases, the first and the last among them.
-    first = case.number % max(len(places), 1)
-    for place in np.roll(places, -first, axis=0)[:_MOST_PLACES]:
-        yield tuple(int(n) for n in place)
 
 
 @law(

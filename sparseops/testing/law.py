@@ -1,4 +1,4 @@
-"""Laws: what must hold of every operator, each with an id, a title and why it usually breaks."""
+"""Laws: what must hold of every operator, each with the usual reason why it breaks."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ TABLE, CASE, GRADIENT, WHOLE = "table", "case", "gradient", "whole"
 
 
 class Breach(NamedTuple):
-    """A law that does not hold: how that shows, of which kind, and of which law if not this one.
+    """A law that does not hold: how that shows, of which kind, and which law if not the one asked.
 
     Breaches of one kind are taken for one and the same while an example is made smaller.
     """

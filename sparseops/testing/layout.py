@@ -50,6 +50,11 @@ def _offset(array: np.ndarray) -> np.ndarray:
     return around[3:].reshape(array.shape)
 
 
+def _fortran(array: np.ndarray) -> np.ndarray:
+    # NumPy's function would add an axis to an array that has none.
+    return np.asfortranarray(array) if array.ndim else array
+
+
 def _reversed(array: np.ndarray) -> np.ndarray:
     return np.flip(np.flip(array).copy()) if array.ndim else array
 
@@ -80,7 +85,7 @@ def _filled(shape: Any, dtype: np.dtype) -> np.ndarray:
 _MAKE = {
     "strided": _strided,
     "offset": _offset,
-    "fortran": np.asfortranarray,
+    "fortran": _fortran,
     "reversed": _reversed,
     "broadcast": _broadcast,
     "big_endian": _big_endian,

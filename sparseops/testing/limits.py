@@ -7,6 +7,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
+try:
+    import resource
+except ImportError:  # not on Windows
+    resource = None
+
 
 class Overdue(BaseException):
     """A call that took longer than it may; no `except Exception` of the call stops it."""
@@ -24,6 +29,29 @@ def within(seconds: float) -> Iterator[None]:
         return
     with _injected(seconds):
         yield
+
+
+@contextmanager
+def memory(more: int) -> Iterator[None]:
+    """A block whose process raises MemoryError when it takes `more` bytes than now; on Linux."""
+    if resource is None:
+        yield
+        return
+    try:
+        with open("/proc/self/statm") as file:
+            now = int(file.read().split()[0]) * resource.getpagesize()
+        before = resource.getrlimit(resource.RLIMIT_AS)
+        limit = now + more
+        if before[0] != resource.RLIM_INFINITY and before[0] < limit:
+            raise OSError("the limit is lower already")
+        resource.setrlimit(resource.RLIMIT_AS, (limit, before[1]))
+    except (OSError, ValueError):
+        yield
+        return
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, before)
 
 
 @contextmanager

@@ -7,35 +7,22 @@ from typing import Any
 import numpy as np
 
 from sparseops.autograd import Tape
-from sparseops.errors import DensifyError
 from sparseops.ndarray import NDArray
 from sparseops.policy import fallback
-from sparseops.spec import Spec
 from sparseops.testing.case import Case, resolve
-from sparseops.testing.dense import densify, differing
-from sparseops.testing.gradients import differentiable
 from sparseops.testing.grown import (
-    gathered,
     large_lengths,
-    positions,
     sparse_letters,
     spread,
 )
 from sparseops.testing.law import WHOLE, Breach, NotConcerned, law
 from sparseops.testing.limits import Overdue, within
-from sparseops.testing.oracle import describe
 from sparseops.testing.sample import Sample
+from sparseops.testing.slopes import differentiable
+from sparseops.testing.structure import only_operators
 
 _LONG = 1536
-#: Rows times columns pass int32 and uint32.
-_FAR = 2**16 + 2
-_SECONDS = 5.0
-
-
-def _sparse_in(subject: Any) -> str:
-    if subject.operator is None:
-        return "a plain function declares no sparse results"
-    return ""
+SECONDS = 5.0
 
 
 @law(
@@ -43,12 +30,12 @@ def _sparse_in(subject: Any) -> str:
     "memory grows with what is stored, not with rows times columns",
     "a dense array of the shape of a sparse one is made on the way",
     WHOLE,
-    _sparse_in,
+    only_operators,
 )
 def memory_of_calls(engine: Any) -> Any:
     """Whether the peak of a call is near what goes in and comes out."""
     concerned = False
-    for case in _cases(engine):
+    for case in cases(engine):
         inputs, params = _grown(engine, case, _LONG)
         if inputs is None:
             continue
@@ -68,12 +55,12 @@ def memory_of_calls(engine: Any) -> Any:
     "memory of gradients grows with what is stored",
     "the gradient is computed dense and then cast, or the full gradient is computed and masked",
     WHOLE,
-    lambda subject: differentiable(subject) or _sparse_in(subject),
+    lambda subject: differentiable(subject) or only_operators(subject),
 )
 def memory_of_gradients(engine: Any) -> Any:
     """Whether the peak of a gradient is near what goes in and comes out."""
     concerned = False
-    for case in _cases(engine):
+    for case in cases(engine):
         inputs, params = _grown(engine, case, _LONG)
         if inputs is None or _sparingly(engine, inputs, params) is None:
             continue
@@ -99,7 +86,7 @@ def memory_of_gradients(engine: Any) -> Any:
 def _gradient(engine: Any, inputs: list, params: dict, x: NDArray) -> Any:
     """The gradient by `x`, the results, and the peak; None where something runs dense."""
     try:
-        with fallback("error", limit=None), within(_SECONDS), np.errstate(all="ignore"):
+        with fallback("error", limit=None), within(SECONDS), np.errstate(all="ignore"):
             with Tape(persistent=True) as tape:
                 results = engine.subject.function(*inputs, **params)
             results = results if isinstance(results, tuple) else (results,)
@@ -115,7 +102,7 @@ def _gradient(engine: Any, inputs: list, params: dict, x: NDArray) -> Any:
         return None
 
 
-def _cases(engine: Any) -> Iterator[Case]:
+def cases(engine: Any) -> Iterator[Case]:
     """A small case for each combination of storages that has a sparse matrix."""
     for run in engine.kept_by_storages.values():
         large = [s for s in run.case.samples if s.sparse and len(s.shape) > 1]
@@ -139,7 +126,7 @@ def _grown(engine: Any, case: Case, large: int) -> tuple[Any, Any]:
 def _sparingly(engine: Any, inputs: list, params: dict) -> tuple | None:
     """The results; None where the call is no call for such shapes, or falls back."""
     try:
-        with fallback("error", limit=None), within(_SECONDS), np.errstate(all="ignore"):
+        with fallback("error", limit=None), within(SECONDS), np.errstate(all="ignore"):
             found = engine.subject.function(*inputs, **params)
     except (Exception, Overdue):
         return None
@@ -168,10 +155,12 @@ def _judge(peak: int, arrays: list, case: Case, engine: Any, what: str) -> Breac
         return None
     text = f"{what} takes {peak:,} bytes at once for {stored:,} that are stored"
     shapes = ", ".join(str(x.spec) for x in arrays[: len(case.samples)] if isinstance(x, NDArray))
-    return Breach(f"{text}: {shapes}", ", ".join(case.stypes), example=_code(case, engine, _LONG))
+    return Breach(
+        f"{text}: {shapes}", ", ".join(case.stypes), example=grown_code(case, engine, _LONG)
+    )
 
 
-def _code(case: Case, engine: Any, large: int) -> str:
+def grown_code(case: Case, engine: Any, large: int) -> str:
     """The call on arrays of that size, with one entry in each sparse one."""
     lines, lengths = [], large_lengths(case, engine.subject, large)
     for sample, group in zip(
@@ -195,62 +184,7 @@ def _sized(sample: Sample, group: Any, lengths: dict) -> str:
     return f"so.array(np.ones({shape}))"
 
 
-@law(
-    "V19",
-    "far places are right: rows times columns beyond int32",
-    "a position in the flattened matrix is computed in int32",
-    WHOLE,
-    _sparse_in,
-)
-def far_places(engine: Any) -> Any:
-    """Whether a few entries, spread over a large matrix, give the small result, spread."""
-    concerned = False
-    groups = engine.subject.axes.outputs
-    for case in _cases(engine):
-        case = case.having(declared=None)
-        if not groups or not _indifferent(engine, case):
-            continue
-        breach = _far(engine, case)
-        if breach is NotConcerned:
-            continue
-        concerned = True
-        if breach:
-            return breach
-    return None if concerned else NotConcerned
-
-
-def _far(engine: Any, case: Case) -> Any:
-    subject = engine.subject
-    if _is_dense_inside(engine, case):
-        return NotConcerned
-    lengths = large_lengths(case, subject, _FAR)
-    params = resolve(case.params, lengths)
-    inputs = spread(case, subject, _FAR)
-    if inputs is None or not _fits(engine, inputs, params):
-        return NotConcerned
-    expected = engine.oracle.expected(case)
-    if expected is None:
-        return NotConcerned
-    try:
-        with fallback("error", limit=None), within(_SECONDS), np.errstate(all="ignore"):
-            found = subject.function(*inputs, **params)
-    except (DensifyError, Overdue):
-        return NotConcerned
-    except Exception as error:
-        return _breach(engine, case, f"raises {describe(error)}")
-    letters = sparse_letters(case, subject)
-    for x, wanted, group in zip(_tuple(found), expected, subject.axes.outputs, strict=False):
-        wide = tuple(axis in letters for axis in group)
-        small, more = gathered(x, wanted.shape, wide)
-        if more:
-            return _breach(engine, case, "has values where nothing belongs")
-        if differing(small, wanted.astype(small.dtype), 1e-6).any():
-            text = f"gives {small.tolist()} instead of {wanted.tolist()} at the places stored"
-            return _breach(engine, case, text)
-    return None
-
-
-def _is_dense_inside(engine: Any, case: Case) -> bool:
+def is_dense_inside(engine: Any, case: Case) -> bool:
     """Whether a call takes memory by the shape, so that a far one would take all there is."""
     inputs, params = _grown(engine, case, _LONG)
     results = None if inputs is None else _sparingly(engine, inputs, params)
@@ -258,59 +192,3 @@ def _is_dense_inside(engine: Any, case: Case) -> bool:
         return True
     peak = _peak(lambda: _sparingly(engine, inputs, params))
     return _judge(peak, [*inputs, *results], case, engine, "") is not None
-
-
-def _tuple(found: Any) -> tuple:
-    return found if isinstance(found, tuple) else (found,)
-
-
-def _breach(engine: Any, case: Case, text: str) -> Breach:
-    shown = f"spread over {_FAR} places an axis, it {text}"
-    return Breach(shown, ", ".join(case.stypes), example=_code(case, engine, _FAR))
-
-
-def _fits(engine: Any, inputs: list, params: dict) -> bool:
-    """Whether no result is dense and large."""
-    specs = [x.spec if isinstance(x, NDArray) else x for x in inputs]
-    try:
-        found = engine.subject.operator.infer(*specs, **params)
-    except Exception:
-        return False
-    found = (found,) if isinstance(found, Spec) else found
-    return all(s.stype == "csr" or s.size <= 2**22 for s in found)
-
-
-def _indifferent(engine: Any, case: Case) -> bool:
-    """Whether rows and columns of zeros between make no difference, by what the oracle says."""
-    subject = engine.subject
-    letters = sparse_letters(case, subject)
-    large = 2 * max((case.lengths[letter] for letter in letters), default=1) + 1
-    small = engine.oracle.expected(case)
-    inputs = spread(case, subject, large)
-    if small is None or inputs is None:
-        return False
-    samples = tuple(
-        s
-        if s.stype == "scalar"
-        else s.having(stype="dense", values=densify(x), stored=None, hazards=())
-        for s, x in zip(case.samples, inputs, strict=True)
-    )
-    wide = case.having(samples=samples, lengths=large_lengths(case, subject, large))
-    between = engine.oracle.expected(wide)
-    if between is None:
-        return False
-    for values, wanted, group in zip(between, small, subject.axes.outputs, strict=False):
-        axes = [
-            positions(n, large) if axis in letters else np.arange(n)
-            for n, axis in zip(wanted.shape, group, strict=False)
-        ]
-        if values.ndim != len(axes) or any(
-            len(a) and a[-1] >= n for a, n in zip(axes, values.shape, strict=True)
-        ):
-            return False
-        inner = values[np.ix_(*axes)] if axes else values
-        if differing(inner, wanted, 1e-9).any():
-            return False
-        if np.count_nonzero(values) > np.count_nonzero(inner):
-            return False
-    return True

@@ -14,12 +14,12 @@ from sparseops.autograd import Tape
 from sparseops.ndarray import NDArray
 from sparseops.spec import Spec
 from sparseops.testing.dense import densify
-from sparseops.testing.gradients import Slopes, differentiable, slopes_of
 from sparseops.testing.law import GRADIENT, WHOLE, Breach, NotConcerned, law
 from sparseops.testing.limits import Overdue
 from sparseops.testing.oracle import describe
 from sparseops.testing.run import Run, fingerprint
 from sparseops.testing.sample import Sample
+from sparseops.testing.slopes import Slopes, differentiable, slopes_of
 from sparseops.testing.structure import is_native, only_operators
 
 _THREADS = 4

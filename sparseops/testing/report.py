@@ -35,6 +35,8 @@ class Failure:
         The storages of the call.
     case : int or None
         The number of the case, which with the seed gives it again.
+    entries : int or None
+        How many values its arrays store.
     """
 
     law: str
@@ -44,6 +46,7 @@ class Failure:
     example: str
     signature: str = ""
     case: int | None = None
+    entries: int | None = None
 
 
 @dataclass

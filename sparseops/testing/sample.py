@@ -6,13 +6,11 @@ from typing import Any
 import numpy as np
 
 from sparseops.backend import get_backend
-from sparseops.constructors import asarray, csr_array, row_sparse_array
+from sparseops.constructors import asarray
 from sparseops.ndarray import NDArray
 from sparseops.testing import source
-from sparseops.testing.layout import LAYOUTS, laid_out
-
-#: What can be wrong with the structure of an array, though its values are right.
-STRUCTURES = ("unsorted", "duplicates")
+from sparseops.testing.layout import laid_out
+from sparseops.testing.parts import array_of, csr_parts, index_layouts, layouts, row_parts
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,13 +58,7 @@ class Sample:
     @property
     def layouts(self) -> tuple[str, ...]:
         """How the values lie in memory."""
-        return tuple(h for h in self.hazards if h in LAYOUTS)
-
-    @property
-    def index_layouts(self) -> tuple[str, ...]:
-        """How the index arrays of a matrix lie in memory."""
-        known = ("strided", "offset", "read_only") if self.stype == "csr" else ()
-        return tuple(h for h in self.hazards if h in known)
+        return layouts(self.hazards)
 
     @property
     def stored_count(self) -> int:
@@ -97,58 +89,21 @@ class Sample:
     def parts(self) -> tuple[np.ndarray, ...]:
         """Values and index arrays as they are given to a constructor."""
         if self.stype == "csr":
-            return self._csr_parts()
+            rows, columns = np.nonzero(self.stored)
+            data = self.values[rows, columns]
+            return csr_parts(rows, columns, data, self.shape, self.width, self.hazards)
         if self.stype == "row_sparse":
             rows = self.stored_rows
-            data = self.values[rows]
-            order, data = self._disorder(np.zeros(len(rows), int), data)
-            return laid_out(data, *self.layouts), rows[order].astype(self.width)
+            return row_parts(rows, self.values[rows], self.width, self.hazards)
         return (laid_out(self.values, *self.layouts),)
-
-    def _csr_parts(self) -> tuple[np.ndarray, ...]:
-        rows, columns = np.nonzero(self.stored)
-        order, data = self._disorder(rows, self.values[rows, columns])
-        indptr = np.zeros(self.shape[0] + 1, self.width)
-        np.cumsum(np.bincount(rows[order], minlength=self.shape[0]), out=indptr[1:])
-        indices = laid_out(columns[order].astype(self.width), *self.index_layouts)
-        return laid_out(data, *self.layouts), indices, laid_out(indptr, *self.index_layouts)
-
-    def _disorder(self, groups: np.ndarray, data: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Positions of entries, ordered by `groups`, and their values, as the hazards have them.
-
-        "unsorted" reverses each group; "duplicates" gives the first entry of a group in two halves.
-        """
-        order = np.arange(len(groups))
-        if not (len(groups) and set(self.hazards) & set(STRUCTURES)):
-            return order, data
-        starts = np.flatnonzero(np.diff(groups, prepend=-1))
-        pieces: list[int] = []
-        halved: list[int] = []
-        for start, stop in zip(starts, [*starts[1:], len(groups)], strict=True):
-            piece = list(range(start, stop))
-            if "unsorted" in self.hazards:
-                piece.reverse()
-            if "duplicates" in self.hazards:
-                # Beside its other half, unless order does not matter anyway.
-                piece.insert(len(piece) if "unsorted" in self.hazards else 1, piece[0])
-                halved.append(piece[0])
-            pieces += piece
-        order = np.array(pieces)
-        data = data[order]
-        for position in halved:
-            first, last = np.flatnonzero(order == position)
-            data[first], data[last] = _halves(data[first])
-        return order, data
 
     def array(self) -> Any:
         """The input as an NDArray, or as the number that it is."""
         if self.stype == "scalar":
             return self.values
         parts = self.parts()
-        if self.stype == "csr":
-            return csr_array(parts, self.shape)
-        if self.stype == "row_sparse":
-            return row_sparse_array(parts, self.shape)
+        if self.sparse:
+            return array_of(self.stype, parts, self.shape, self.hazards)
         return asarray(parts[0])
 
     def scipy(self) -> Any:
@@ -162,17 +117,8 @@ class Sample:
         """An expression that makes the input again."""
         if self.stype == "scalar":
             return source.literal(self.values)
-        data, *indices = self.parts()
-        values = source.array(data, self.layouts, exact=dialect == "scipy")
-        if self.stype == "dense":
-            shared = self.layouts and dialect != "scipy"
-            return values if dialect == "scipy" else f"so.{'as' * bool(shared)}array({values})"
-        integers = [source.integers(i, self.index_layouts) for i in indices]
-        listed = f"({', '.join([values, *integers])})"
-        if dialect == "scipy":
-            return f"so.testing.scipy_csr({listed}, {self.shape})"
-        name = "csr_array" if self.stype == "csr" else "row_sparse_array"
-        return f"so.{name}({listed}, shape={self.shape})"
+        spread = index_layouts(self.stype, self.hazards)
+        return source.storage(self.stype, self.parts(), self.shape, self.layouts, spread, dialect)
 
 
 def scipy_csr(parts: tuple[Any, Any, Any], shape: tuple[int, int]) -> Any:
@@ -202,16 +148,3 @@ def sample_of(name: str, x: Any) -> Sample:
         rows = np.repeat(np.arange(x.shape[0]), np.diff(x.indptr))
         values[rows, x.indices], stored[rows, x.indices] = x.data, True
     return Sample(name, x.stype, values, stored, x.indices.dtype.name)
-
-
-def _halves(value: Any) -> tuple[Any, Any]:
-    """Two values that add up to `value`, none of them `value` itself where that can be."""
-    kind, one = value.dtype.kind, np.ones_like(value)
-    if kind == "b":
-        return value, value
-    if kind == "u":
-        one = (value > 0).astype(value.dtype)
-    if kind in "iu":
-        return value - one, one
-    zero = (value == 0) & ~np.signbit(value.real)
-    return np.where(zero, one, value / 2), np.where(zero, -one, value / 2)

@@ -57,8 +57,8 @@ class Shrinker:
         changed = True
         while changed and self._may():
             changed = False
-            for move in (_lengths, _entries, _values):
-                for tried in _moves(move, case, self.subject):
+            for move in (_lengths, _entries, _values, _hazards):
+                for tried in move(case, self.subject):
                     if not self._may():
                         return case
                     if keeps(tried):
@@ -75,10 +75,6 @@ class Shrinker:
 
     def _may(self) -> bool:
         return self.calls > 0 and perf_counter() < self.end
-
-
-def _moves(move: Callable, case: Case, subject: Subject) -> Iterator[Case]:
-    yield from move(case, subject)
 
 
 def _lengths(case: Case, subject: Subject) -> Iterator[Case]:
@@ -147,6 +143,16 @@ def _values(case: Case, subject: Subject) -> Iterator[Case]:
                 values = sample.values.copy()
                 values[place] = simple
                 yield _with(case, slot, sample.having(values=values))
+
+
+def _hazards(case: Case, subject: Subject) -> Iterator[Case]:
+    """Fewer unusual things about one input at a time."""
+    for slot, sample in enumerate(case.samples):
+        for hazard in sample.hazards:
+            kept = tuple(other for other in sample.hazards if other != hazard)
+            yield _with(case, slot, sample.having(hazards=kept))
+        if sample.sparse and sample.width != "int32":
+            yield _with(case, slot, sample.having(width="int32"))
 
 
 def _with(case: Case, slot: int, sample: Sample) -> Case:

@@ -1,5 +1,6 @@
-"""One case of an operator, differentiated."""
+"""One case differentiated, once for all the laws of gradients."""
 
+from collections.abc import Iterator
 from functools import cached_property
 from typing import Any
 
@@ -8,9 +9,14 @@ import numpy as np
 from sparseops.autograd import Tape
 from sparseops.ndarray import NDArray
 from sparseops.policy import fallback
+from sparseops.testing.case import Case
 from sparseops.testing.dense import densify
-from sparseops.testing.limits import within
+from sparseops.testing.limits import Overdue, within
 from sparseops.testing.run import Run
+
+#: The trait of operators whose gradients are right for complex inputs, too.
+COMPLEX = "complex"
+_MOST_PLACES = 4
 
 
 class Slopes:
@@ -65,3 +71,56 @@ def head_for(y: NDArray, number: int = 0) -> np.ndarray:
     values = (np.arange(count) % 5 + 1 + number) * np.where(np.arange(count) % 3 == 1, -1, 1)
     found = values.reshape(y.shape).astype(y.dtype)
     return found * (1 + 0.5j) if y.dtype.kind == "c" else found
+
+
+def usable(run: Run) -> bool:
+    """Whether the case has gradients that can be compared with differences."""
+    if run.error is not None or run.subject.dialect == "scipy":
+        return False
+    declared = run.case.declared
+    if declared is not None and set((declared,) if isinstance(declared, str) else declared) != {
+        "dense"
+    }:
+        # A result made sparse has a gradient at the places alone where it is not zero.
+        return False
+    dtypes = [s.dtype for s in run.case.samples if s.dtype is not None and s.stype != "scalar"]
+    floating = [dtype for dtype in dtypes if dtype.kind in "fc"]
+    known = ("float64", "complex128") if COMPLEX in run.subject.traits else ("float64",)
+    if not floating or any(dtype.name not in known for dtype in floating):
+        return False
+    return all(np.isfinite(s.values).all() for s in run.case.samples) and any(
+        x.dtype.kind in "fc" for x in run.results
+    )
+
+
+def slopes_of(run: Run) -> Any:
+    """The gradients of a case, computed once; the exception where they cannot be."""
+    if not hasattr(run, "slopes"):
+        try:
+            found = Slopes(run)
+            _ = found.gradients
+            run.slopes = found
+        except (Exception, Overdue) as error:
+            run.slopes = error
+    return run.slopes
+
+
+def differentiable(subject: Any) -> str:
+    """Why there are no gradients to check; empty if there are."""
+    if subject.dialect == "scipy":
+        return "a function on scipy's arrays has no gradient"
+    if subject.operator is not None and not subject.operator.gradients:
+        return "no gradient is declared"
+    known = any(dtype.kind in "fc" for dtype in subject.dtypes)
+    return "" if known else "no input is floating"
+
+
+def stored(case: Case, slot: int) -> Iterator[tuple[int, ...]]:
+    """The places of input `slot` that are stored, not too many of them."""
+    sample = case.samples[slot]
+    mask = sample.stored if sample.sparse else np.ones(sample.shape, bool)
+    places = np.argwhere(mask)
+    # Other ones for other cases, the first and the last among them.
+    first = case.number % max(len(places), 1)
+    for place in np.roll(places, -first, axis=0)[:_MOST_PLACES]:
+        yield tuple(int(n) for n in place)

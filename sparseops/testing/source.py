@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 #: The dtypes that NumPy gives lists of the values by itself.
+_MANY_ROWS = 24
 _BY_ITSELF = {np.dtype(name) for name in ("float64", "int64", "bool", "complex128")}
 
 
@@ -48,6 +49,29 @@ def integers(values: np.ndarray, layouts: tuple[str, ...] = ()) -> str:
         named = ", ".join(f'"{layout}"' for layout in layouts)
         return f"so.testing.laid_out({text}, {named}, dtype={_name(values.dtype)})"
     return text if values.dtype == np.int32 else f"np.array({text}, {_name(values.dtype)})"
+
+
+def storage(
+    stype: str,
+    parts: tuple[np.ndarray, ...],
+    shape: tuple[int, ...],
+    layouts: tuple[str, ...] = (),
+    index_layouts: tuple[str, ...] = (),
+    dialect: str = "sparseops",
+) -> str:
+    """An array of these parts as code, of sparseops or of scipy and NumPy."""
+    data, *indices = parts
+    values = array(data, layouts, exact=dialect == "scipy")
+    if stype == "dense":
+        return values if dialect == "scipy" else f"so.{'as' * bool(layouts)}array({values})"
+    if stype == "csr" and shape[0] > _MANY_ROWS and not index_layouts and dialect == "sparseops":
+        rows = np.repeat(np.arange(shape[0]), np.diff(indices[1])).astype(indices[0].dtype)
+        places = f"({integers(rows)}, {integers(indices[0])})"
+        return f"so.csr_array(({values}, {places}), shape={shape})"
+    listed = f"({', '.join([values, *(integers(part, index_layouts) for part in indices)])})"
+    if dialect == "scipy":
+        return f"so.testing.scipy_csr({listed}, {shape})"
+    return f"so.{'csr_array' if stype == 'csr' else 'row_sparse_array'}({listed}, shape={shape})"
 
 
 def _name(dtype: np.dtype) -> str:

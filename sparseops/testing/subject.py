@@ -61,6 +61,8 @@ class Subject:
         The storages of inputs to try; all that are possible where empty.
     compare_with : callable, optional
         The same function in another library.
+    declined : set of str
+        The dtypes that it was found not to be for.
     """
 
     function: Callable[..., Any]
@@ -74,6 +76,7 @@ class Subject:
     dialect: str = "sparseops"
     storages: tuple[tuple[str, ...], ...] = ()
     compare_with: Callable[..., Any] | None = None
+    declined: set[str] = field(default_factory=set)
 
     @property
     def operator(self) -> Operator | None:
