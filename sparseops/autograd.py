@@ -207,6 +207,10 @@ def _listed(found: Any, name: str, count: int | None = None) -> list[NDArray]:
 
 def as_asks(stypes: Any, count: int) -> list[str | None]:
     """The storages asked for `count` gradients, as ``stypes=`` says."""
+    if not isinstance(stypes, (str, list, tuple)):
+        raise GradientError(
+            f"stypes is {type(stypes).__name__}; it must be a storage type or a list of them"
+        )
     asks = [stypes] * count if isinstance(stypes, str) else list(stypes)
     if len(asks) != count:
         raise GradientError(f"stypes has {len(asks)} storages; w has {count} arrays")
@@ -236,10 +240,14 @@ def _head(given: Any, y: NDArray) -> NDArray:
         head = asarray(given, y.dtype, backend=y.backend)
         if head.shape != y.shape:
             raise ShapeError(f"output_gradients has shape {head.shape}; y has {y.shape}")
-    if y.storage.aux and head.stype == y.stype and head is not y:
-        # Rules count on a sparse gradient to store what its result stores.
-        head = operators["sparse_mask"](head, y)
-    return head
+    if not y.storage.aux or head is y:
+        return head
+    # Rules count on a sparse gradient to store what its result stores, and a result that is its own
+    # source has this gradient: what y does not store is no variable of it.
+    stored = operators["sparse_mask"](head, y)
+    if head.stype == y.stype:
+        return stored
+    return operators["cast_storage"](stored, stype=head.stype)
 
 
 def value_and_grad(function: Callable[..., NDArray], argnums: int | Sequence[int] = 0) -> Callable:
@@ -262,7 +270,11 @@ def value_and_grad(function: Callable[..., NDArray], argnums: int | Sequence[int
 
     def with_gradient(*args: Any, **params: Any) -> tuple[NDArray, Any]:
         values = list(args)
-        numbers = [argnums] if isinstance(argnums, int) else list(argnums)
+        if not isinstance(argnums, (int, list, tuple)):
+            raise GradientError(
+                f"argnums is {type(argnums).__name__}; it must be an integer or a list of them"
+            )
+        numbers = [argnums] if isinstance(argnums, int) else argnums
         for number in numbers:
             if not isinstance(number, int) or not -len(values) <= number < len(values):
                 raise GradientError(

@@ -120,8 +120,11 @@ def get_backend(name: str | Backend | None = None) -> Backend:
         return name
     if name is None:
         name = _current.get()
-    if name not in _loaders:
-        raise BackendError(f"no backend {name!r}; there are {', '.join(sorted(_loaders))}")
+    if not isinstance(name, str) or name not in _loaders:
+        shown = (
+            repr(name) if isinstance(name, (str, bytes, int)) else f"named by {type(name).__name__}"
+        )
+        raise BackendError(f"no backend {shown}; there are {', '.join(sorted(_loaders))}")
     if name not in _loaded:
         # Threads that come here together share what the first of them made.
         _loaded.setdefault(name, _loaders[name]())

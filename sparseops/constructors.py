@@ -213,7 +213,7 @@ def _merged(
     for name, indices, limit in zip(names, places, shape, strict=True):
         if values.shape != indices.shape:
             raise FormatError(
-                f"data has shape {values.shape} and {name} {indices.shape}; they are equal",
+                f"data has shape {values.shape} and {name} {indices.shape}; they must be equal",
                 slot=name,
             )
         outside = (indices < 0) | (indices >= limit)

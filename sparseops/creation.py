@@ -1,5 +1,6 @@
 """Arrays made of nothing: zeros and random values."""
 
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -68,8 +69,10 @@ def random(
     >>> random((100, 50), density=0.1, rng=0).nnz
     500
     """
+    if not isinstance(density, Real):
+        raise TypeError(f"density is {type(density).__name__}; it must be a number in [0, 1]")
     if not 0 <= density <= 1:
-        raise ValueError(f"density={density}, but it lies in [0, 1]")
+        raise ValueError(f"density={density}, but it must lie in [0, 1]")
     spec, rng = Spec(shape, dtype, as_stype(stype, known=True)), np.random.default_rng(rng)
     if spec.dtype.kind != "f":
         raise DTypeError(f"random values are real floating numbers, not {spec.dtype}")

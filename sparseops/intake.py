@@ -81,7 +81,7 @@ def as_indices(backend: Backend, shape: Any, **given: Any) -> list[Any]:
         if indices.dtype.kind not in "iu":
             raise FormatError(f"{name} has dtype {indices.dtype}; it must hold integers", slot=name)
         if indices.ndim != 1:
-            raise FormatError(f"{name} has {indices.ndim} dimensions; it has 1", slot=name)
+            raise FormatError(f"{name} has {indices.ndim} dimensions; it must have 1", slot=name)
         if indices.dtype.kind == "u" and indices.size and int(indices.max()) >= 2**63:
             raise FormatError(f"{name} has {int(indices.max())}, above int64", slot=name)
         width = indices.dtype.newbyteorder("=")

@@ -5,13 +5,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from itertools import count
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
 from sparseops.backend import Backend, get_backend
 from sparseops.errors import DTypeError, GradientError, ShapeError, StorageError
 from sparseops.form import Form, form_of
+from sparseops.hints import hint
 from sparseops.operand import Operand
 from sparseops.picture import html, spy
 from sparseops.preview import preview
@@ -126,9 +127,12 @@ class NDArray(Operand):
         return {name: self._aux(name) for name in self.storage.aux}
 
     def _aux(self, name: str) -> Any:
-        if name not in self.storage.aux:
-            raise AttributeError(f"{self.spec} has no {name}", name=name, obj=self)
         return _view(getattr(self.storage, name))
+
+    def __getattr__(self, name: str) -> NoReturn:
+        # Of an array that is being unpickled there is no form yet.
+        kind = "NDArray" if name in NDArray.__slots__ else str(self.spec)
+        raise AttributeError(f"{kind} has no {name!r}{hint(name)}", name=name, obj=self)
 
     def asnumpy(self) -> np.ndarray:
         """The values as a dense NumPy array of the caller's own; O(size)."""

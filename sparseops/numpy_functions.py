@@ -34,6 +34,8 @@ def call_ufunc(
 
     NotImplemented where another type among `inputs` takes ufuncs over.
     """
+    if not isinstance(ufunc, np.ufunc):
+        raise TypeError(f"ufunc is {type(ufunc).__name__}; it must be a ufunc of NumPy")
     if any(_is_foreign(type(x), kind) for x in inputs):
         return NotImplemented
     name, is_numpys = ufunc.__name__, getattr(np, ufunc.__name__, None) is ufunc
@@ -165,7 +167,8 @@ def _broadcast_to(operator, array, shape):
 
 @_serves(np.transpose, by="transpose")
 def _transpose(operator, a, axes=None):
-    if axes is not None and tuple(axes) != tuple(range(len(a.shape)))[::-1]:
+    reversed_axes = list(range(len(a.shape)))[::-1], list(range(-1, -len(a.shape) - 1, -1))
+    if axes is not None and not (isinstance(axes, (tuple, list)) and list(axes) in reversed_axes):
         raise TypeError(f"np.transpose with axes={axes} has no operator here; {_WAY_OUT}")
     return operator(a)
 

@@ -44,6 +44,21 @@ def _binary(name: str, takes: Callable[[Any], bool] = _is_operand) -> tuple[Meth
     return method, reversed_method
 
 
+def _quotient_and_rest() -> tuple[Method, Method]:
+    """The methods of `divmod`, which are those of ``//`` and ``%``."""
+    methods = zip(_binary("floor_divide"), _binary("mod"), strict=True)
+
+    def both(quotient: Method, rest: Method) -> Method:
+        def method(self: Any, other: Any) -> Any:
+            found = quotient(self, other)
+            return found if found is NotImplemented else (found, rest(self, other))
+
+        return method
+
+    one, reversed_one = (both(*pair) for pair in methods)
+    return one, reversed_one
+
+
 def _comparison(name: str) -> Method:
     """The method of a comparison, which Python itself reverses."""
     return _binary(name)[0]
@@ -73,6 +88,7 @@ class Operand:
     __truediv__, __rtruediv__ = _binary("divide")
     __floordiv__, __rfloordiv__ = _binary("floor_divide")
     __mod__, __rmod__ = _binary("mod")
+    __divmod__, __rdivmod__ = _quotient_and_rest()
     __pow__, __rpow__ = _binary("power")
     __matmul__, __rmatmul__ = _binary("dot")
     __and__, __rand__ = _binary("bitwise_and")

@@ -9,6 +9,7 @@ import numpy as np
 from sparseops.ndarray import NDArray
 from sparseops.slots import Slots
 
+_DEEPEST = 32
 REQUIRED = inspect.Parameter.empty
 
 
@@ -24,21 +25,26 @@ def complete(slots: Slots, params: Mapping[str, Any]) -> dict[str, Any]:
         if name not in values:
             known = ", ".join((*slots.defaults, "stype"))
             raise TypeError(f"{operator}() has no parameter {name!r}; it has {known}")
-        values[name] = _plain(operator, name, value)
+        values[name] = _plain(operator, name, value, 0)
     missing = [f"{name}=" for name, value in values.items() if value is REQUIRED]
     if missing:
         raise TypeError(f"{operator}() needs {', '.join(missing)}")
     return values
 
 
-def _plain(operator: str, name: str, value: Any) -> Any:
+def _plain(operator: str, name: str, value: Any, depth: int) -> Any:
     """`value` with lists and slices as tuples; TypeError if it cannot be a key."""
     if type(value) in (int, str, bool, float, type(None), type):
         return value
     if isinstance(value, (list, tuple)):
-        return tuple(_plain(operator, name, item) for item in value)
+        if depth == _DEEPEST:
+            raise ValueError(
+                f"{operator}() got {name!r} nested more than {_DEEPEST} levels deep, or in itself; "
+                "parameters are plain values and flat lists of them"
+            )
+        return tuple([_plain(operator, name, item, depth + 1) for item in value])
     if isinstance(value, slice):
-        return _plain(operator, name, (value.start, value.stop, value.step))
+        return _plain(operator, name, (value.start, value.stop, value.step), depth)
     try:
         hash(value)
     except TypeError:

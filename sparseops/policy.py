@@ -182,7 +182,7 @@ def _default_policy() -> _Policy:
 
 
 def _as_action(action: str) -> str:
-    if action not in _ACTIONS:
+    if not isinstance(action, str) or action not in _ACTIONS:
         raise ValueError(f"fallback {action!r} is not one of {', '.join(_ACTIONS)}")
     return action
 

@@ -91,7 +91,11 @@ class Dense(Storage):
 
     def __init__(self, data: Any):
         self.data = data
-        self.shape = data.shape
+        try:
+            self.shape = data.shape
+        except AttributeError:
+            kind = type(data).__name__
+            raise FormatError(f"data is {kind}; it must be an array", slot="data") from None
 
     @property
     def stored_shape(self) -> tuple[int, ...]:

@@ -72,6 +72,7 @@ PROGRAMS = {
         "so.add(np.ones(2), np.ones(3))",
     ],
     "storage.py": [
+        "so.Dense([1.0, 2.0])",
         "so.row_sparse_array((np.ones((2, 3)), [0]), (4, 3))",
         "so.csr_array(([1.0, 2.0], [0], [0, 1]), (1, 3))",
         "so.csr_array(([1.0], [0], [0, 1]), (2, 3))",
@@ -122,6 +123,7 @@ PROGRAMS = {
         "so.csr_array(([1.0], ([0], [3])), (2, 3))",
     ],
     "creation.py": [
+        "so.random((3, 4), density='half')",
         "so.random((3, 4), density=1.5)",
         "so.random((3, 4), dtype=int)",
         "so.random((2**40, 2**40), density=0.0)",
@@ -161,6 +163,7 @@ PROGRAMS = {
         "r[0, None] = 1.0",
     ],
     "numpy_functions.py": [
+        "d.__array_ufunc__(3, '__call__', d)",
         "np.arctan2(x, x)",
         "np.add(d, d, where=True, casting='no')",
         "np.add(d, d, out=np.zeros((3, 4)))",
@@ -222,6 +225,7 @@ PROGRAMS = {
         "same.kernel('csr', 'csr')",
     ],
     "parameters.py": [
+        "deep = [0]\ndeep.append(deep)\nso.sum(d, axis=deep)",
         "so.sum(x=d)",
         "so.sum(d, axes=0)",
         "so.cast(d)",
@@ -263,6 +267,8 @@ PROGRAMS = {
         "op.forward('csr, dense -> csr')(lambda backend, x, s: x.with_data(x.indices)); op(x, v)",
     ],
     "autograd.py": [
+        "tape.gradient(y, w, stypes=3)",
+        "so.grad(so.sum, argnums='x')(w)",
         "tape.gradient(y, w)\nwith tape: ...",
         "tape.gradient(y, w); tape.gradient(y, w)",
         "tape.gradient(so.sum(w), w)",

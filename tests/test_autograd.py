@@ -219,3 +219,14 @@ def test_a_fallback_is_differentiated_as_casts_around_the_kernel():
             y = op(x)
         g = tape.gradient(y, x, output_gradients=FLOATS)
         assert g.stype == stype and g.storage.indices.tolist() == x.storage.indices.tolist()
+
+
+@pytest.mark.parametrize("stype", ["row_sparse", "csr"])
+@pytest.mark.parametrize("given", ["dense", "row_sparse", "csr"])
+def test_a_result_that_is_its_own_source_has_the_gradient_that_it_stores(stype, given):
+    x = so.array([[0.0, 0.0], [1.0, 2.0]]).tostype(stype)
+    ones = np.ones((2, 2))
+    with so.Tape() as tape:
+        y = x * 1
+    g = tape.gradient(y, y, output_gradients=so.array(ones).tostype(given))
+    assert g.asnumpy().tolist() == [[0, 0], [1, 1]]

@@ -184,7 +184,7 @@ def test_empty_parts_may_be_of_any_dtype_but_not_of_any_dimension():
         assert_same(so.csr_array(([], (empty, empty)), (1, 2)), np.zeros((1, 2)))
         assert_same(so.row_sparse_array(([], empty), (3,)), np.zeros(3))
     for empty in ([[]], np.zeros((0, 2), int), np.zeros((2, 0))):
-        with pytest.raises(so.FormatError, match="indices has 2 dimensions; it has 1"):
+        with pytest.raises(so.FormatError, match="indices has 2 dimensions; it must have 1"):
             so.row_sparse_array(([], empty), (3,))
 
 
@@ -211,7 +211,7 @@ FAULTS = {
     "text": (([1], (["0"], [0])), (1, 2), "row has dtype <U1"),
     "objects": (([1], [None], [0, 1]), (1, 2), "indices has dtype object"),
     "ragged": (([1], [[0], [0, 1]], [0, 1]), (1, 2), "indices is not an array of integers"),
-    "dimensions": (([1], [[0]], [0, 1]), (1, 2), "indices has 2 dimensions; it has 1"),
+    "dimensions": (([1], [[0]], [0, 1]), (1, 2), "indices has 2 dimensions; it must have 1"),
     "a number": (([1], 0, [0, 1]), (1, 2), "indices has 0 dimensions"),
     "uint64": (([1], np.array([2**63], "u8"), [0, 1]), (1, 2), "9223372036854775808, above int64"),
     "too large": (([1], [2**64], [0, 1]), (1, 2), "indices has dtype object"),

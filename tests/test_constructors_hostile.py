@@ -6,7 +6,9 @@ import random
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from fuzzer import ALLOWED, Arrayless, Attributeless, Refusal, absurd, constructors, fingerprint
+from fuzzer import ALLOWED, absurd, fingerprint
+from hostile import Arrayless, Attributeless, Refusal
+from hostile_calls import constructors
 
 import sparseops as so
 
@@ -36,10 +38,10 @@ def attack(seed, calls):
     return given
 
 
-@pytest.mark.parametrize("seed", [2, 3, 5, 8])
+@pytest.mark.parametrize("seed", range(3))
 @pytest.mark.filterwarnings("ignore")
 def test_hostile_calls_end_in_an_error_of_a_known_kind_or_in_a_sound_array(seed):
-    assert 15 < attack(seed, 200) < 180
+    assert 50 < attack(seed, 500) < 400
 
 
 @pytest.mark.parametrize("obj", [Arrayless(), Attributeless()], ids=["array", "attributes"])

@@ -123,7 +123,7 @@ def test_random_arrays_of_other_dimensions():
 
 @pytest.mark.parametrize("density", [-0.1, 1.1, float("nan"), float("inf")])
 def test_a_density_lies_between_none_and_all(density):
-    with pytest.raises(ValueError, match=r"lies in \[0, 1\]"):
+    with pytest.raises(ValueError, match=r"lie in \[0, 1\]"):
         so.random((2, 2), density=density)
 
 

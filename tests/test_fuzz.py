@@ -4,7 +4,8 @@ from itertools import starmap
 
 import numpy as np
 import pytest
-from fuzzer import absurd, attempt, broken_matrix, call, fingerprint, fuzz, recursive
+from fuzzer import absurd, attempt, call, fingerprint, fuzz
+from hostile import broken_matrix, recursive
 
 import sparseops as so
 

@@ -14,7 +14,7 @@ import sparseops
 PACKAGE = Path(__file__).parents[1] / "sparseops"
 PATHS = sorted(path.relative_to(PACKAGE).as_posix() for path in PACKAGE.rglob("*.py"))
 LAYERS = (
-    "errors, spec, coalesce, storage, backend, registry, preview, picture, protocols, "
+    "errors, hints, spec, coalesce, storage, backend, registry, preview, picture, protocols, "
     "numpy_functions, operand, form, keys, reading, writing, ndarray, intake, constructors, "
     "creation, arguments, signature, policy, call, gradient, autograd, plan, slots, parameters, "
     "results, declaration, inference, operators, nesting, settling, program, traced, tracing, "

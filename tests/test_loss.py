@@ -280,10 +280,18 @@ def test_labels_outside_0_and_1_are_refused_with_their_place(stype, label):
 @pytest.mark.parametrize(
     "call, error, match",
     [
-        (lambda: so.softmax(so.zeros((2, 3)), axis=2), so.ShapeError, "axis=2, but x has shape"),
-        (lambda: so.log_softmax(so.zeros(()), axis=-1), so.ShapeError, "axis=-1, but x has shape"),
+        (
+            lambda: so.softmax(so.zeros((2, 3)), axis=2),
+            so.ShapeError,
+            "axis=2 of an array",
+        ),
+        (lambda: so.log_softmax(so.zeros(()), axis=-1), so.ShapeError, "there is no axis"),
         (lambda: so.softmax(so.zeros(2, complex)), so.DTypeError, "complex128 values; scores"),
-        (lambda: so.logistic_loss(so.zeros(2), so.zeros(3)), so.ShapeError, "they are the same"),
+        (
+            lambda: so.logistic_loss(so.zeros(2), so.zeros(3)),
+            so.ShapeError,
+            "must be the same",
+        ),
         (
             lambda: so.logistic_loss(so.zeros(2), so.zeros(2, complex)),
             so.DTypeError,
@@ -297,10 +305,14 @@ def test_labels_outside_0_and_1_are_refused_with_their_place(stype, label):
         (
             lambda: so.softmax_cross_entropy(so.zeros((2, 3)), so.zeros(2)),
             so.DTypeError,
-            "labels has float64 values; they are integers",
+            "labels has float64 values; they must be integers",
         ),
         (lambda: so.one_hot(so.zeros(2), num_columns=2), so.DTypeError, "ids has float64"),
-        (lambda: so.one_hot(so.zeros((2, 1), int), num_columns=2), so.ShapeError, "has one axis"),
+        (
+            lambda: so.one_hot(so.zeros((2, 1), int), num_columns=2),
+            so.ShapeError,
+            "have one axis",
+        ),
     ],
 )
 def test_what_has_no_loss_is_refused(call, error, match):

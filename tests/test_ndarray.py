@@ -49,7 +49,7 @@ def test_a_storage_has_no_index_arrays_of_another():
     for x in forms():
         for name in {"indices", "indptr"} - set(x.aux):
             assert not hasattr(x, name)
-            with pytest.raises(AttributeError, match=f"{x.stype} has no {name}"):
+            with pytest.raises(AttributeError, match=f"{x.stype} has no '{name}'"):
                 getattr(x, name)
 
 
@@ -236,3 +236,19 @@ def test_numpy_takes_nothing_off_a_tape():
         assert x.asnumpy().tolist() == [1]
         with tape.pause():
             assert np.asarray(x).tolist() == [1]
+
+
+@pytest.mark.parametrize("name", ["toarray", "todense", "tocsr", "numpy", "backward", "cuda"])
+def test_attributes_of_other_libraries_get_the_way_that_there_is_here(name):
+    x = so.csr_array([[0.0, 2.0]])
+    with pytest.raises(AttributeError, match=rf"csr has no '{name}'; .*(x\.|tape\.)"):
+        getattr(x, name)
+    assert not hasattr(x, name) and not hasattr(x, "no_such_thing")
+
+
+def test_divmod_is_the_quotient_and_the_rest():
+    values = np.array([7, -7])
+    x = so.array(values)
+    for found, expected in ((divmod(x, 2), divmod(values, 2)), (divmod(9, x), divmod(9, values))):
+        for part, wanted in zip(found, expected, strict=True):
+            np.testing.assert_array_equal(part.asnumpy(), wanted)

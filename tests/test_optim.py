@@ -322,10 +322,10 @@ def wrong_updates():
         lambda g, s, p: (g, {"step": 0}, p),
     )
     yield ValueError, "state has NoneType", lambda g, s, p: (g, None, p)
-    yield ValueError, "it counts steps", lambda g, s, p: (g, {**s, "step": -1}, p)
+    yield ValueError, "it must be a number of steps", lambda g, s, p: (g, {**s, "step": -1}, p)
     yield (
         ValueError,
-        "one array twice",
+        "share an array",
         lambda g, s, p: (g, {**s, "mean": s["variance"]}, p),
     )
     yield (
@@ -387,8 +387,8 @@ def test_a_state_with_other_rows_than_the_parameter_is_refused():
         (lambda: optim.sgd(1.0, clip=-1.0), "clip=-1.0"),
         (lambda: optim.sgd(1.0, rescale=float("inf")), "rescale=inf"),
         (lambda: optim.sgd(1.0, weight_decay=-0.5), "weight_decay=-0.5"),
-        (lambda: optim.momentum(1.0, 1.0), r"momentum=1.0, but it lies in \[0, 1\)"),
-        (lambda: optim.adagrad(1.0, 0.0), "epsilon=0.0, but it is above 0"),
+        (lambda: optim.momentum(1.0, 1.0), r"momentum=1.0, but it must lie in \[0, 1\)"),
+        (lambda: optim.adagrad(1.0, 0.0), "epsilon=0.0, but it must be above 0"),
         (lambda: optim.adam(1.0, beta1=1.5), "beta1=1.5"),
         (lambda: optim.adam(1.0, beta2=-0.5), "beta2=-0.5"),
         (lambda: optim.adam(1.0, epsilon=-1e-8), "epsilon=-1e-08"),
@@ -396,7 +396,7 @@ def test_a_state_with_other_rows_than_the_parameter_is_refused():
         (lambda: optim.adamw(1.0, weight_decay=float("nan")), "weight_decay=nan"),
         (lambda: optim.rmsprop(1.0, decay=1.0), "decay=1.0"),
         (lambda: optim.group_adagrad(1.0, 0.0), "epsilon=0.0"),
-        (lambda: optim.ftrl(0.0), "learning_rate=0.0, but it is above 0"),
+        (lambda: optim.ftrl(0.0), "learning_rate=0.0, but it must be above 0"),
         (lambda: optim.ftrl(1.0, l1=-1.0), "l1=-1.0"),
         (lambda: optim.ftrl(1.0, beta=float("inf")), "beta=inf"),
     ],
@@ -488,7 +488,7 @@ def test_every_optimizer_finds_the_minimum_of_a_bowl(name):
 def test_ftrl_divides_by_the_rate_and_refuses_zero_before_anything_changes():
     param, optimizer = so.array([1.0]), optim.ftrl(lambda step: 0.0)
     state = optimizer.init(param)
-    with pytest.raises(ValueError, match=r"learning_rate\(1\)=0.0, but it is above 0"):
+    with pytest.raises(ValueError, match=r"learning_rate\(1\)=0.0, but it must be above 0"):
         optimizer.update(so.array([1.0]), state, param)
     assert float(param) == 1.0 and state["step"] == 0
 

@@ -178,20 +178,30 @@ def test_arrays_of_more_dimensions_are_joined(axis):
     check_forward("concat", [np.arange(2.0), np.arange(3.0)], joined, axis=0)
 
 
-@pytest.mark.parametrize("stype, axes", [("csr", (0, 1, -1, -2)), ("row_sparse", (0,))])
-def test_sparse_arrays_are_joined_without_a_fallback(stype, axes):
+@pytest.mark.parametrize("stype", ["csr", "row_sparse"])
+def test_sparse_arrays_are_joined_without_a_fallback(stype):
     x = stored(matrix((3, 3)), stype)
-    for axis in axes:
+    for axis in (0, 1, -1, -2):
         with so.fallback("error"):
             assert so.concat(x, x, x, axis=axis).stype == stype
             assert so.concat(x, axis=axis).stype == stype
 
 
-def test_joining_rows_behind_each_other_is_a_fallback():
-    x = stored(matrix((3, 3)), "row_sparse")
-    with so.fallback("allow") as records:
-        assert so.concat(x, x, axis=1).stype == "dense"
-    assert [record.operator for record in records] == ["concat"]
+def test_rows_joined_beside_each_other_are_those_that_any_stores():
+    x, y = (so.row_sparse_array(([[1.0, 2.0]], [row]), (9, 2)) for row in (7, 2))
+    found = so.concat(x, y, x, axis=-1)
+    assert found.indices.tolist() == [2, 7]
+    assert found.data.tolist() == [[0, 0, 1, 2, 0, 0], [1, 2, 0, 0, 1, 2]]
+
+
+def test_axes_are_integers():
+    x = so.zeros((2, 2))
+    for axis in (True, np.bool_(False), 1.0, "0", None, (0,)):
+        with pytest.raises(TypeError, match="axis is .*; it must be an integer"):
+            so.concat(x, x, axis=axis)
+        with pytest.raises(TypeError, match="axis is .*; it must be an integer"):
+            so.softmax(x, axis=axis)
+    assert so.concat(x, x, axis=np.int8(-1)).shape == (2, 4)
 
 
 @pytest.mark.parametrize("stype", STORAGES)

@@ -58,7 +58,7 @@ def write_libsvm(file: Any, x: Any, y: Any, *, base: int = 1, qid: Any = None) -
     if qid is not None:
         ids = asarray(qid)
         if ids.shape != y.shape or ids.dtype.kind not in "iu":
-            raise ShapeError(f"qid is {ids.spec}; it has one integer a row, so shape {y.shape}")
+            raise ShapeError(f"qid is {ids.spec}; it must have an integer a row: shape {y.shape}")
         if (ids.asnumpy() < 0).any():
             raise ValueError("qid has a negative id; ids count from 0")
         heads = _beside(heads, b" qid:", _written(ids.asnumpy()))

@@ -166,7 +166,7 @@ def sparse_mask(x, like):
       (1, 0)  3
     """
     if x.shape != like.shape:
-        raise ShapeError(f"x has shape {x.shape} and like has {like.shape}; they are the same")
+        raise ShapeError(f"x has shape {x.shape} and like has {like.shape}; they must be the same")
     return x.shape, x.dtype
 
 

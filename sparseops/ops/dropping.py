@@ -68,11 +68,11 @@ def dropout(x, seed, *, rate):
     splittable pseudorandom number generators, OOPSLA (2014).
     """
     if not isinstance(seed, Integral) or isinstance(seed, (bool, np.bool_)):
-        raise TypeError(f"seed is {seed!r}; it is an integer")
+        raise TypeError(f"seed is {seed!r}; it must be an integer")
     if x.dtype.kind not in "fc":
         raise DTypeError(f"{x.dtype} values cannot be scaled; dropout takes floating ones")
     if not 0 <= rate < 1:
-        raise ValueError(f"rate={rate}, but it lies in [0, 1)")
+        raise ValueError(f"rate={rate}, but it must lie in [0, 1)")
     return x.shape, x.dtype
 
 

@@ -165,7 +165,7 @@ def retain(x, rows):
     """
     check_row_numbers(rows, "rows")
     if rows.ndim != 1:
-        raise ShapeError(f"rows has shape {rows.shape}; it has 1 dimension")
+        raise ShapeError(f"rows has shape {rows.shape}; it must have 1 dimension")
     return x.shape, x.dtype
 
 

@@ -5,8 +5,10 @@ import numpy as np
 from sparseops.errors import ShapeError
 from sparseops.operators import operator
 from sparseops.ops.cast import sparse_mask
+from sparseops.ops.rows import distinct
 from sparseops.ops.slicing import slice_columns, slice_rows
 from sparseops.ops.structure import counts_to_indptr
+from sparseops.ops.totals import as_axis
 from sparseops.storage import CSR, Dense, RowSparse, index_dtype
 
 __all__ = ["concat"]
@@ -26,8 +28,9 @@ def concat(*arrays, axis=0):
     Returns
     -------
     NDArray
-        csr if all arrays are csr; row_sparse if all are row_sparse and `axis` is 0; else dense. Of
-        the dtype, and the index width, that all arrays fit.
+        csr if all arrays are csr; row_sparse if all are row_sparse, with the rows that any of them
+        stores where `axis` is not the first; else dense. Of the dtype, and the index width, that
+        all arrays fit.
 
     Raises
     ------
@@ -36,7 +39,7 @@ def concat(*arrays, axis=0):
 
     Notes
     -----
-    O(rows + nnz) for sparse arrays.
+    O(rows + nnz) for csr arrays, O(values stored in the result) for row_sparse ones.
 
     Examples
     --------
@@ -50,9 +53,7 @@ def concat(*arrays, axis=0):
     if not arrays:
         raise ShapeError("concat takes at least one array")
     ndim = arrays[0].ndim
-    if not -ndim <= axis < ndim:
-        raise ShapeError(f"axis={axis}, but the arrays have {ndim} dimensions")
-    axis %= ndim
+    axis = as_axis(axis, ndim)
     rest = arrays[0].shape[:axis] + arrays[0].shape[axis + 1 :]
     for position, x in enumerate(arrays):
         if x.ndim != ndim or x.shape[:axis] + x.shape[axis + 1 :] != rest:
@@ -70,13 +71,32 @@ def _concat_dense(backend, *arrays, axis):
     return Dense(backend.xp.concatenate([x.data for x in arrays], axis=axis))
 
 
-@concat.forward("row_sparse... -> row_sparse", where={"axis": 0})
-def _concat_row_sparse(backend, *arrays):
+@concat.forward("row_sparse... -> row_sparse")
+def _concat_row_sparse(backend, *arrays, axis):
+    axis %= len(arrays[0].shape)
+    return _rows_beside(backend, arrays, axis) if axis else _rows_below(backend, arrays)
+
+
+def _rows_below(backend, arrays):
     xp, ends = backend.xp, _ends(arrays, 0)
     width = np.result_type(index_dtype(ends[-1]), *(x.indices.dtype for x in arrays))
     indices = [x.indices.astype(width) + end for x, end in zip(arrays, ends[:-1], strict=True)]
     data = xp.concatenate([x.data for x in arrays])
     return RowSparse(data, xp.concatenate(indices), (ends[-1], *arrays[0].shape[1:]))
+
+
+def _rows_beside(backend, arrays, axis):
+    xp, ends = backend.xp, _ends(arrays, axis)
+    first, *rest = arrays[0].shape
+    rest[axis - 1] = ends[-1]
+    rows, places = distinct(backend, xp.concatenate([x.indices for x in arrays]), first)
+    data = xp.zeros((len(rows), *rest), np.result_type(*(x.data.dtype for x in arrays)))
+    before = 0
+    for x, start, stop in zip(arrays, ends, ends[1:], strict=False):
+        at = places[before : before + len(x.indices)]
+        data[(at, *(slice(None),) * (axis - 1), slice(start, stop))] = x.data
+        before += len(at)
+    return RowSparse(data, rows, (first, *rest))
 
 
 @concat.forward("csr... -> csr")

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from sparseops.errors import DTypeError
+from sparseops.errors import DTypeError, ShapeError
 from sparseops.operators import operator
 from sparseops.ops.cast import SAME, sparse_mask
 from sparseops.ops.slope import PAIRS, zeros_like
@@ -83,6 +83,9 @@ def kept_within(y, x, *, low, high):
     In the storage, and with the structure, of `y`; NaN lies nowhere. O(values stored) if `x` stores
     the same places.
     """
+    if y.shape != x.shape:
+        raise ShapeError(f"y has shape {y.shape} and x has {x.shape}; they must be the same")
+    _check(x, low, high)
     return y.shape, y.dtype
 
 
@@ -122,7 +125,7 @@ def _check(x, low, high) -> None:
         raise DTypeError(f"{x.dtype} values have no order")
     for name, limit in (("low", low), ("high", high)):
         if limit is not None and math.isnan(limit):
-            raise ValueError(f"{name} is NaN; it is a limit or None")
+            raise ValueError(f"{name} is NaN; it must be a number or None")
     if low is not None and high is not None and low > high:
         raise ValueError(f"low={low} is above high={high}")
 

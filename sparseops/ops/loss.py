@@ -54,7 +54,7 @@ def logistic_loss(x, y):
     [6.9314...e-01 0.0000...e+00 1.0000...e+03]
     """
     if x.shape != y.shape:
-        raise ShapeError(f"x has shape {x.shape} and y has {y.shape}; they are the same")
+        raise ShapeError(f"x has shape {x.shape} and y has {y.shape}; they must be the same")
     if y.dtype.kind == "c":
         raise DTypeError(f"y has {y.dtype} values; labels are real")
     return x.shape, float_dtype(x)
@@ -200,7 +200,7 @@ def one_hot(ids, *, num_columns, dtype="float64"):
       (1, 0)  1.0
     """
     if ids.ndim != 1:
-        raise ShapeError(f"ids has shape {ids.shape}; it has one axis")
+        raise ShapeError(f"ids has shape {ids.shape}; it must have one axis")
     _check_integers("ids", ids)
     return (ids.shape[0], num_columns), as_dtype(dtype)
 
@@ -220,7 +220,7 @@ def _softplus(xp, scores):
 
 def _check_integers(name, ids) -> None:
     if ids.dtype.kind not in "iu":
-        raise DTypeError(f"{name} has {ids.dtype} values; they are integers")
+        raise DTypeError(f"{name} has {ids.dtype} values; they must be integers")
 
 
 def _check_ids(name, ids, limit, what) -> None:

@@ -47,7 +47,7 @@ def check_key(shape, ids, key):
             if part and not all(0 <= end < length for end in (part[0], part[-1])):
                 raise IndexError(f"{item} reaches beyond axis {axis}, which has length {length}")
         elif item != ALL and not is_picked(item):
-            raise ShapeError(f"key[{axis}] is {item!r}; it is {ALL!r}, a slice, or numbers")
+            raise ShapeError(f"key[{axis}] is {item!r}; it must be {ALL!r}, a slice, or numbers")
 
 
 def shape_of_picked(shape, ids, key):

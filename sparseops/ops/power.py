@@ -129,7 +129,7 @@ def times_power(y, x, *, exponent):
       (0, 1)  2.0
     """
     if y.shape != x.shape:
-        raise ShapeError(f"y has shape {y.shape} and x has {x.shape}; they are the same")
+        raise ShapeError(f"y has shape {y.shape} and x has {x.shape}; they must be the same")
     return y.shape, np.result_type(y.dtype, function_dtype(np.power, x, exponent))
 
 

@@ -16,7 +16,7 @@ _MASK_PLACES = 8
 def check_row_numbers(spec: Any, name: str) -> None:
     """Raise DTypeError unless the array `name` holds integers; an empty one holds any."""
     if spec.dtype.kind not in "iu" and spec.size:
-        raise DTypeError(f"{name} has dtype {spec.dtype}; it holds integers")
+        raise DTypeError(f"{name} has dtype {spec.dtype}; it must hold integers")
 
 
 def check_index(number: Any) -> None:

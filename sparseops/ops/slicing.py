@@ -9,6 +9,7 @@ from sparseops.operators import operator
 from sparseops.ops.cast import sparse_mask
 from sparseops.ops.rows import csr_part, moved
 from sparseops.ops.structure import counts_to_indptr
+from sparseops.ops.totals import as_axis
 from sparseops.storage import CSR, Dense, RowSparse, index_dtype
 
 __all__ = []
@@ -189,7 +190,7 @@ def slice_columns(x, *, start, stop, axis):
     start, stop, axis : int
         Not negative, and no more than there is.
     """
-    if not 0 < axis < x.ndim:
+    if not 0 < as_axis(axis, x.ndim) == axis:
         raise ShapeError(f"axis={axis}, but x has {x.ndim} dimensions")
     if not 0 <= start <= stop <= x.shape[axis]:
         raise IndexError(f"{start}:{stop} is not a part of 0:{x.shape[axis]}")
@@ -234,7 +235,7 @@ def place_columns(x, *, start, size, axis):
     start, size, axis : int
         Where it comes to stand, and how many places there are.
     """
-    if not 0 < axis < x.ndim:
+    if not 0 < as_axis(axis, x.ndim) == axis:
         raise ShapeError(f"axis={axis}, but x has {x.ndim} dimensions")
     if not 0 <= start <= size - x.shape[axis]:
         raise IndexError(f"{x.shape[axis]} places do not fit from {start} on into {size}")

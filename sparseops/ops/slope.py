@@ -42,7 +42,7 @@ def times_slope(y, x, *, of):
       (0, 1)  0.75
     """
     if y.shape != x.shape:
-        raise ShapeError(f"y has shape {y.shape} and x has {x.shape}; they are the same")
+        raise ShapeError(f"y has shape {y.shape} and x has {x.shape}; they must be the same")
     if of not in SLOPES:
         raise ValueError(f"of={of!r} has no slope here; there are {', '.join(SLOPES)}")
     return y.shape, np.result_type(y.dtype, x.dtype)

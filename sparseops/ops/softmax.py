@@ -4,8 +4,9 @@ from typing import Any
 
 import numpy as np
 
-from sparseops.errors import DTypeError, ShapeError
+from sparseops.errors import DTypeError
 from sparseops.operators import operator
+from sparseops.ops.totals import as_axis
 from sparseops.ops.unary import exp
 from sparseops.spec import Spec
 
@@ -47,7 +48,7 @@ def softmax(x, *, axis=-1):
     [[0.5 0.5]
      [1.  0. ]]
     """
-    _check_axis(x, axis)
+    as_axis(axis, x.ndim)
     return x.shape, float_dtype(x)
 
 
@@ -99,7 +100,7 @@ def log_softmax(x, *, axis=-1):
     <float64[2] dense>
     [    0. -2000.]
     """
-    _check_axis(x, axis)
+    as_axis(axis, x.ndim)
     return x.shape, float_dtype(x)
 
 
@@ -138,8 +139,3 @@ def shifted(xp: Any, data: Any, axis: int) -> Any:
     """The values as floating numbers, less the largest along `axis`."""
     scores = as_float(data)
     return scores - scores.max(axis=axis, keepdims=True) if scores.size else scores.copy()
-
-
-def _check_axis(x, axis) -> None:
-    if not -x.ndim <= axis < x.ndim:
-        raise ShapeError(f"axis={axis}, but x has shape {x.shape}")

@@ -11,19 +11,25 @@ from sparseops.errors import ShapeError
 from sparseops.storage import CSR, Dense, RowSparse, Storage
 
 
+def as_axis(axis: Any, ndim: int) -> int:
+    """The integer `axis` of an array of `ndim` dimensions, counted from the front."""
+    try:
+        number = index(axis)
+    except TypeError:
+        number = None
+    if number is None or isinstance(axis, (bool, np.bool_)):
+        kind = type(axis).__name__
+        raise TypeError(f"axis is {kind}; it must be an integer, or several where axes are reduced")
+    if not -ndim <= number < ndim:
+        rule = f"it must lie in [-{ndim}, {ndim})" if ndim else "there is no axis"
+        raise ShapeError(f"axis={number} of an array of {ndim} dimensions; {rule}")
+    return number % ndim
+
+
 def as_axes(axis: Any, ndim: int) -> tuple[int, ...]:
     """`axis` (an int, several, or None for all of `ndim` axes) as ascending axis numbers."""
     given = range(ndim) if axis is None else axis if isinstance(axis, (tuple, list)) else (axis,)
-    try:
-        numbers = [index(n) for n in given]
-    except TypeError:
-        raise ShapeError(f"axis {axis!r} is not an integer or a tuple of integers") from None
-    for n in numbers:
-        if not -ndim <= n < ndim:
-            raise ShapeError(
-                f"axis {n} of an array of {ndim} dimensions; it lies in [-{ndim}, {ndim})"
-            )
-    found = sorted(n % ndim for n in numbers)
+    found = sorted([as_axis(n, ndim) for n in given])
     for n, after in zip(found, found[1:], strict=False):
         if n == after:
             raise ShapeError(f"axis {n} stands twice in {axis!r}")

@@ -1,7 +1,7 @@
 """What must hold before an optimizer changes anything."""
 
-from math import isfinite
-from numbers import Integral
+from math import inf
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -30,10 +30,10 @@ def check_update(
         raise ValueError(f"state has {found}; {optimizer} has {names}: make it by init(param)")
     step = state["step"]
     if not isinstance(step, Integral) or step < 0:
-        raise ValueError(f"state['step']={step!r}, but it counts steps")
+        raise ValueError(f"state['step']={step!r}, but it must be a number of steps, at least 0")
     arrays = [param, *(state[name] for name in slots)]
     if len({id(x) for x in arrays}) < len(arrays):
-        raise ValueError("param and the arrays of the state are one array twice; each is its own")
+        raise ValueError("param and the arrays of the state share an array; each must be its own")
     for name in slots:
         label, x = f"state[{name!r}]", state[name]
         shape = state_shape(param.shape, by_row)
@@ -54,31 +54,31 @@ def check_update(
 
 def check_number(name: str, value: Any, least: float | None = None) -> None:
     """Raise unless `value` is a finite number, and not below `least`."""
-    try:
-        fits = isfinite(value) and (least is None or value >= least)
-    except TypeError:
-        raise TypeError(f"{name} is {type(value).__name__}; it is a number") from None
-    if not fits:
+    if not isinstance(value, Real):
+        raise TypeError(f"{name} is {type(value).__name__}; it must be a number")
+    if not -inf < value < inf or (least is not None and value < least):
         rule = "finite" if least is None else f"finite and at least {least}"
-        raise ValueError(f"{name}={value}, but it is {rule}")
+        raise ValueError(f"{name}={value}, but it must be {rule}")
 
 
 def check_share(name: str, value: float) -> None:
     """Raise unless `value` is in [0, 1)."""
+    check_number(name, value)
     if not 0 <= value < 1:
-        raise ValueError(f"{name}={value}, but it lies in [0, 1)")
+        raise ValueError(f"{name}={value}, but it must lie in [0, 1)")
 
 
 def check_positive(name: str, value: float) -> None:
     """Raise unless `value` is above 0."""
+    check_number(name, value)
     if not value > 0:
-        raise ValueError(f"{name}={value}, but it is above 0")
+        raise ValueError(f"{name}={value}, but it must be above 0")
 
 
 def check_param(optimizer: str, param: NDArray) -> None:
     """Raise unless `param` is one that optimizers move."""
     if not isinstance(param, NDArray):
-        raise TypeError(f"param is {type(param).__name__}; it is an NDArray")
+        raise TypeError(f"param is {type(param).__name__}; it must be an NDArray")
     if param.stype == "csr":
         raise StorageError(
             f"param is {param.spec}; {optimizer} moves dense and row_sparse ones",
@@ -96,7 +96,7 @@ def _check_like(
     label: str, x: Any, param: NDArray, shape: tuple[int, ...], dtype: np.dtype
 ) -> None:
     if not isinstance(x, NDArray):
-        raise TypeError(f"{label} is {type(x).__name__}; it is an NDArray")
+        raise TypeError(f"{label} is {type(x).__name__}; it must be an NDArray")
     if x.backend is not param.backend:
         raise BackendError(
             f"{label} is on {x.backend.name} and param on {param.backend.name}; move one with "

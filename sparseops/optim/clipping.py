@@ -1,6 +1,6 @@
 """The norm of several gradients together, and a limit to it."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from math import hypot, isfinite, sqrt
 from typing import Any
 
@@ -10,7 +10,7 @@ from sparseops.optim.checks import check_number
 from sparseops.registry import operators
 
 
-def global_norm(gradients: Iterable[NDArray] | Mapping[str, NDArray]) -> float:
+def global_norm(gradients: Sequence[NDArray] | Mapping[str, NDArray]) -> float:
     """The Euclidean norm of all values of all `gradients`, as if they were one vector.
 
     Parameters
@@ -39,8 +39,7 @@ def global_norm(gradients: Iterable[NDArray] | Mapping[str, NDArray]) -> float:
     >>> optim.global_norm([so.array([3.0]), so.row_sparse_array(([[4.0]], [7]), shape=(9, 1))])
     5.0
     """
-    values = gradients.values() if isinstance(gradients, Mapping) else gradients
-    return hypot(*[_norm(g) for g in values])
+    return hypot(*[_norm(g) for g in _named(gradients).values()])
 
 
 def clip_global_norm(gradients: Any, limit: float) -> Any:
@@ -79,24 +78,33 @@ def clip_global_norm(gradients: Any, limit: float) -> Any:
     Pascanu, Mikolov, Bengio: On the difficulty of training recurrent neural networks, ICML (2013).
     """
     check_number("limit", limit, least=0)
-    named = isinstance(gradients, Mapping)
-    found = dict(gradients) if named else dict(enumerate(gradients))
+    found = _named(gradients)
     norm = global_norm(found)
     if not isfinite(norm):
         name = next((n for n, g in found.items() if not isfinite(_norm(g))), None)
         which = "together" if name is None else repr(name)
-        raise ValueError(f"the norm of gradients {which} is {norm}; it is finite")
+        raise ValueError(f"the norm of gradients {which} is {norm}; it must be finite")
     if norm > limit:
         multiply = operators["multiply"]
         found = {name: multiply(g, limit / norm) for name, g in found.items()}
-    return found if named else list(found.values())
+    return found if isinstance(gradients, Mapping) else list(found.values())
+
+
+def _named(gradients: Any) -> dict[Any, NDArray]:
+    """The gradients by their names or positions."""
+    if isinstance(gradients, Mapping):
+        return dict(gradients)
+    if not isinstance(gradients, (list, tuple)):
+        kind = type(gradients).__name__
+        raise TypeError(f"gradients is {kind}; it must be a list or a mapping of NDArrays")
+    return dict(enumerate(gradients))
 
 
 def _norm(g: NDArray) -> float:
     if not isinstance(g, NDArray):
-        raise TypeError(f"a gradient is {type(g).__name__}; it is an NDArray")
+        raise TypeError(f"a gradient is {type(g).__name__}; it must be an NDArray")
     if g.dtype.kind not in "fc":
-        raise DTypeError(f"a gradient is {g.spec}; it is floating or complex")
+        raise DTypeError(f"a gradient is {g.spec}; it must be floating or complex")
     xp, data = g.backend.xp, g.storage.data
     if not data.size:
         return 0.0

@@ -82,7 +82,12 @@ def groups(optimizers: Mapping[str, Optimizer]) -> Groups:
     >>> params["bias"].asnumpy(), states["bias"], states["table"]["step"]
     (array([-2.]), {'step': 1}, 0)
     """
+    if not isinstance(optimizers, Mapping):
+        kind = type(optimizers).__name__
+        raise TypeError(f"optimizers is {kind}; it must be a mapping of patterns to Optimizers")
     for pattern, optimizer in optimizers.items():
         if not isinstance(optimizer, Optimizer):
-            raise TypeError(f"group {pattern!r} is {type(optimizer).__name__}; it is an Optimizer")
+            raise TypeError(
+                f"group {pattern!r} is {type(optimizer).__name__}; it must be an Optimizer"
+            )
     return Groups(dict(optimizers))

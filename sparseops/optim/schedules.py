@@ -30,7 +30,8 @@ class Stepwise:
 
     def __call__(self, step: int) -> float:
         """The rate in step `step`."""
-        return max(self.rate * self.factor ** ((step - 1) // self.every), self.least)
+        # As a float, for a power of integers may have more digits than there is memory.
+        return max(self.rate * float(self.factor) ** ((step - 1) // self.every), self.least)
 
 
 @dataclass(frozen=True)
