@@ -233,8 +233,8 @@ def operator(
             shapes=shapes,
             reference=reference,
         )
-    if not callable(describe):
-        raise TypeError(f"operator() decorates a function, not {describe!r}")
+    if not callable(describe) or not isinstance(getattr(describe, "__name__", None), str):
+        raise TypeError(f"operator() decorates a function, not {type(describe).__name__}")
     if isinstance(outputs, str) or not outputs:
         raise TypeError(
             f"outputs={outputs!r} is not a sequence of names, such as ('values', 'ids')"

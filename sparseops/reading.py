@@ -50,8 +50,8 @@ def _read_rows(x: Any, item: Any) -> Any:
     if type(item) is int:
         return operators["row"](x, item)
     if is_plain(item):
-        start, stop, step = item
-        return operators["slice_rows"](x, start=start, stop=stop, step=step)
+        rows = range(*item)
+        return operators["slice_rows"](x, rows.start, count=len(rows), step=rows.step)
     return operators["take"](x, item, stype=x.stype)
 
 

@@ -141,7 +141,7 @@ def _write_all(x: Any, value: Any) -> None:
     if not isinstance(value, Operand):
         if value != 0:
             _refuse(x, f"{value} everywhere would be stored everywhere")
-        none = operators["slice_rows"](x, start=0, stop=0, step=1)
+        none = operators["slice_rows"](x, 0, count=0, step=1)
         found = operators["place_rows"](none, 0, step=1, num_rows=x.shape[0])
     elif value.shape != x.shape:
         _check_broadcasts(value.shape, x.shape)

@@ -134,7 +134,9 @@ def absurd(x, seen=0):
         return seen < 8 and any(absurd(part, seen + 1) for part in x)
     if isinstance(x, (int, float, np.number)):
         return not abs(x) < 2**24
-    return isinstance(x, (slice, range)) or max(getattr(x, "shape", ()) or (0,), default=0) > 2**24
+    if isinstance(x, (np.ndarray, so.NDArray, so.Spec)) or sp.issparse(x):
+        return max(x.shape, default=0) > 2**24
+    return isinstance(x, (slice, range))
 
 
 def attempt(number, families=FAMILIES):
@@ -162,7 +164,8 @@ def attempt(number, families=FAMILIES):
         elif isinstance(error, (Hang, SystemError)):
             problem = (kind, place, "")
         elif isinstance(error, MemoryError):
-            given = [getattr(x, "given", x) if isinstance(x, FunctionType) else x for x in args]
+            parts = (function, *args)
+            given = [getattr(x, "given", ()) if isinstance(x, FunctionType) else x for x in parts]
             problem = None if absurd((*given, *options.values())) else (kind, place, str(error))
         elif isinstance(error, AttributeError) and name == "attributes":
             wild = place and "raise AttributeError" not in place

@@ -206,6 +206,7 @@ def gradients(rng):
         y, w = rng.choice([(y, hostile), (hostile, x), ([y], [x, x])]) if swap else (y, x)
         return tape.gradient(y, w, **options)
 
+    tape_gradient.given = f.given
     return tape_gradient, (x, hostile), options
 
 

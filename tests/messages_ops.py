@@ -94,8 +94,8 @@ OPERATORS = {
         "operators['row'](so.array(1.0), 0)",
     ],
     "ops/slicing.py": [
-        "operators['slice_rows'](so.array(1.0), start=0, stop=1, step=1)",
-        "operators['slice_rows'](d, start=0, stop=9, step=1)",
+        "operators['slice_rows'](so.array(1.0), 0, count=1, step=1)",
+        "operators['slice_rows'](d, 0, count=9, step=1)",
         "operators['place_rows'](d, 0, step=1, num_rows=2)",
         "operators['slice_columns'](d, start=0, stop=1, axis=0)",
         "operators['slice_columns'](d, start=0, stop=9, axis=1)",

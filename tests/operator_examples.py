@@ -143,8 +143,8 @@ def _place_columns(x, start, size, axis):
     return out
 
 
-def _slice_rows(x, start, stop, step):
-    return x[[n for n in range(start, stop, step)]]
+def _slice_rows(x, start, count, step):
+    return x[[start + step * n for n in range(count)]]
 
 
 def _sum_to(x, shape):
@@ -427,9 +427,10 @@ EXAMPLES: dict[str, list[dict[str, Any]]] = {
     ],
     "slice_rows": [
         {
-            "shapes": "(5,n)",
-            "params": [{"start": 1, "stop": 4, "step": 1}, {"start": 4, "stop": 0, "step": -2}],
+            "shapes": "(5,n),()->(2,n)",
+            "params": [{"count": 2, "step": 1}, {"count": 2, "step": -2}],
             "reference": _slice_rows,
+            "domain": {"start": [2, 3]},
         }
     ],
     "slice_columns": [

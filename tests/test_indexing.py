@@ -140,8 +140,8 @@ def test_rows_keep_every_dtype(dtype, stype):
 
 @pytest.mark.parametrize("key", SLICES[:6], ids=str)
 def test_gradients_of_slices_are_slopes(key):
-    start, stop, step = key.indices(5)
-    check_linear("slice_rows", matrix((5, 2)), start=start, stop=stop, step=step)
+    rows = range(*key.indices(5))
+    check_linear("slice_rows", matrix((5, 2)), rows.start, count=len(rows), step=rows.step)
 
 
 def check_linear(name, values, *numbers, **params):
@@ -182,7 +182,7 @@ def test_rows_beyond_the_array_are_refused():
     with pytest.raises(IndexError, match="at 4, but there are 4 rows"):
         operators["place_rows"](x, 2, step=1, num_rows=4)
     with pytest.raises(IndexError, match="row 3, but there are 3 rows"):
-        operators["slice_rows"](x, start=0, stop=4, step=1)
+        operators["slice_rows"](x, 0, count=4, step=1)
 
 
 # take

@@ -93,3 +93,16 @@ def test_mixtures_are_traced():
 def test_arrays_of_mixed_storages_have_one_shape_too():
     with pytest.raises(so.ShapeError, match=r"arrays\[1\] has shape \(3,\)"):
         so.add_n(so.array(1.0), so.zeros((3,), stype="row_sparse"))
+
+
+def test_mixed_storages_get_the_dtype_of_all_arrays_at_once():
+    values = [np.array([[2]], d) for d in ("u1", "f2", "i1")]
+    arrays = [so.array(v).tostype(s) for v, s in zip(values, ("csr", "dense", "csr"), strict=True)]
+    assert so.add_n(*arrays).dtype == np.result_type(*values) == np.float16
+    assert so.add_n.infer(*[x.spec for x in arrays]).dtype == np.float16
+
+
+@pytest.mark.parametrize("hostile", [(), np.ones(2), 3, None])
+def test_inference_takes_specs_alone(hostile):
+    with pytest.raises(TypeError):
+        so.add_n.infer(hostile, hostile)

@@ -39,8 +39,8 @@ class Batches:
         for start in range(0, self._rows, self._size):
             stop = min(start + self._size, self._rows)
             if order is None:
-                rows = {"start": start, "stop": stop, "step": 1}
-                found = [operators["slice_rows"](x, **rows) for x in self._arrays]
+                rows = {"count": stop - start, "step": 1}
+                found = [operators["slice_rows"](x, start, **rows) for x in self._arrays]
             else:
                 found = [operators["take"](x, order[start:stop]) for x in self._arrays]
             yield found[0] if len(found) == 1 else tuple(found)

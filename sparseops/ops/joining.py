@@ -153,7 +153,7 @@ def _parts(g, arrays, axis):
     ends = _ends(arrays, axis)
     if axis == 0:
         return [
-            slice_rows(g, start=s, stop=e, step=1) for s, e in zip(ends, ends[1:], strict=False)
+            slice_rows(g, s, count=e - s, step=1) for s, e in zip(ends, ends[1:], strict=False)
         ]
     return [
         slice_columns(g, start=s, stop=e, axis=axis) for s, e in zip(ends, ends[1:], strict=False)

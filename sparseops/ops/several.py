@@ -8,11 +8,12 @@ import numpy as np
 from sparseops.constructors import asarray
 from sparseops.errors import ShapeError
 from sparseops.operators import Operator
-from sparseops.ops.cast import sparse_mask
+from sparseops.ops.cast import cast, sparse_mask
 from sparseops.ops.elementwise import add
 from sparseops.ops.merge import merge_csr, merge_rows
 from sparseops.registry import operators
 from sparseops.signature import NUMBERS
+from sparseops.spec import Spec
 
 __all__ = ["add_n"]
 
@@ -27,17 +28,22 @@ class _Sum(Operator):
         groups = _by_storage(arrays)
         if len(groups) < 2:
             return super().__call__(*arrays, stype=stype)
-        first, *others, last = [Operator.__call__(self, *group) for group in groups]
+        # Of pairs of dtypes NumPy makes another one than of all of them at once.
+        dtype = np.result_type(*[x.dtype for x in arrays])
+        sums = [Operator.__call__(self, *group) for group in groups]
+        first, *others, last = [x if x.dtype == dtype else cast(x, dtype=dtype) for x in sums]
         for part in others:
             first = add(first, part)
         return add(first, last, stype=stype)
 
     def infer(self, *specs: Any, outputs: Any = None) -> Any:
         """What is known of the result for inputs with `specs`; as `Operator.infer`."""
-        groups = _by_storage(specs)
+        groups = _by_storage(specs) if all(type(x) is Spec for x in specs) else ()
         if len(groups) < 2:
             return super().infer(*specs, outputs=outputs)
-        first, *others, last = [Operator.infer(self, *group) for group in groups]
+        dtype = np.result_type(*[x.dtype for x in specs])
+        sums = [Operator.infer(self, *group) for group in groups]
+        first, *others, last = [Spec(x.shape, dtype, x.stype) for x in sums]
         for part in others:
             first = add.infer(first, part)
         return add.infer(first, last, outputs=outputs)

@@ -16,19 +16,25 @@ __all__ = []
 
 
 @operator
-def slice_rows(x, *, start, stop, step):
-    """Rows `start`, `start` + `step`, … of `x`, up to `stop`: what ``x[start:stop:step]`` gives.
+def slice_rows(x, start, *, count, step):
+    """`count` rows of `x`, which are `start`, `start` + `step`, …: what a slice of `x` gives.
 
     Parameters
     ----------
     x : array of any storage
         Storage is kept.
-    start, stop, step : int
-        As `slice.indices` gives them for the rows of `x`.
+    start, count, step : int
+        Which rows; all of them are rows of `x`.
+
+    Raises
+    ------
+    IndexError
+        If one is not.
 
     Notes
     -----
-    Neighboring rows in ascending order share memory with `x`. The gradient by a dense `x` is
+    One plan serves all slices of a length. Neighboring rows in ascending order share memory with
+    `x`. The gradient by a dense `x` is
     row_sparse where no storage is asked for. O(rows and entries taken).
 
     Examples
@@ -41,31 +47,36 @@ def slice_rows(x, *, start, stop, step):
     """
     if not x.shape:
         raise ShapeError("x has shape () and so no rows")
-    rows = range(start, stop, step)
+    return (index(count), *x.shape[1:]), x.dtype
+
+
+def _rows(start, count, step):
+    """The rows of a slice as a range, whose step is 1 where there is no second row."""
+    first = index(start)
+    return range(first, first + count * step, step) if count > 1 else range(first, first + count)
+
+
+def _taken(x, start, count, step):
+    """The rows of a slice as a range, checked to be rows of `x`."""
+    rows = _rows(start, count, step)
     for row in (rows[0], rows[-1]) if rows else ():
         if not 0 <= row < x.shape[0]:
             raise IndexError(f"the slice reaches row {row}, but there are {x.shape[0]} rows")
-    return (len(rows), *x.shape[1:]), x.dtype
+    return rows
 
 
-def _rows(start, stop, step):
-    """The rows of a slice as a range, whose step is 1 where there is no second row."""
-    rows = range(start, stop, step)
-    return rows if len(rows) > 1 else range(start, start + len(rows))
-
-
-@slice_rows.forward("dense -> dense")
-def _slice_dense(backend, x, *, start, stop, step):
-    rows = _rows(start, stop, step)
+@slice_rows.forward("dense, scalar -> dense")
+def _slice_dense(backend, x, start, *, count, step):
+    rows = _taken(x, start, count, step)
     if not rows:
         return Dense(x.data[:0])
     # A stop of -1 is one before the first row in a range, and the last one in a slice.
     return Dense(x.data[rows.start : rows.stop if rows.stop >= 0 else None : rows.step])
 
 
-@slice_rows.forward("csr -> csr")
-def _slice_csr(backend, x, *, start, stop, step):
-    rows = _rows(start, stop, step)
+@slice_rows.forward("csr, scalar -> csr")
+def _slice_csr(backend, x, start, *, count, step):
+    rows = _taken(x, start, count, step)
     if rows.step != 1:
         return _stepped(backend, x, rows)
     indptr = x.indptr[rows.start : rows.stop + 1]
@@ -80,9 +91,9 @@ def _stepped(backend, x, rows):
     return moved(backend, x, lambda matrix: matrix[chosen], x.indptr.dtype)
 
 
-@slice_rows.forward("row_sparse -> row_sparse")
-def _slice_row_sparse(backend, x, *, start, stop, step):
-    xp, rows = backend.xp, _rows(start, stop, step)
+@slice_rows.forward("row_sparse, scalar -> row_sparse")
+def _slice_row_sparse(backend, x, start, *, count, step):
+    xp, rows = backend.xp, _taken(x, start, count, step)
     shape = (len(rows), *x.shape[1:])
     if rows.step == 1:
         low, high = xp.searchsorted(x.indices, xp.asarray([rows.start, rows.stop])).tolist()
@@ -95,17 +106,17 @@ def _slice_row_sparse(backend, x, *, start, stop, step):
     return RowSparse(x.data[found], places.astype(x.indices.dtype), shape)
 
 
-@slice_rows.backward("x", "dense -> row_sparse")
+@slice_rows.backward("x", "dense, scalar -> row_sparse")
 def _slice_rows_x(g, x_spec, start, step):
     return place_rows(g, start, step=step, num_rows=x_spec.shape[0])
 
 
-@slice_rows.backward("x", "dense -> dense")
+@slice_rows.backward("x", "dense, scalar -> dense")
 def _slice_rows_dense_x(g, x_spec, start, step):
     return place_rows(g, start, step=step, num_rows=x_spec.shape[0], stype="dense")
 
 
-@slice_rows.backward("x", "csr -> csr", "row_sparse -> row_sparse")
+@slice_rows.backward("x", "csr, scalar -> csr", "row_sparse, scalar -> row_sparse")
 def _slice_rows_sparse_x(g, x, start, step):
     return sparse_mask(place_rows(g, start, step=step, num_rows=x.shape[0]), x)
 
@@ -126,7 +137,7 @@ def place_rows(x, start, *, step, num_rows):
 
 def _placed(x, start, step, num_rows):
     """The rows where those of `x` come to stand."""
-    rows = _rows(index(start), index(start) + step * x.shape[0], step)
+    rows = _rows(start, x.shape[0], step)
     for row in (rows[0], rows[-1]) if rows else ():
         if not 0 <= row < num_rows:
             raise IndexError(f"a row comes to stand at {row}, but there are {num_rows} rows")
@@ -166,17 +177,12 @@ def _place_csr(backend, x, start, *, step, num_rows):
 
 @place_rows.backward("x", "dense, scalar -> dense")
 def _place_rows_dense_x(g, x_spec, start, step):
-    return slice_rows(g, **_part(x_spec, start, step), stype="dense")
+    return slice_rows(g, start, count=x_spec.shape[0], step=step, stype="dense")
 
 
 @place_rows.backward("x", "csr, scalar -> csr", "row_sparse, scalar -> row_sparse")
 def _place_rows_sparse_x(g, x, start, step):
-    return sparse_mask(slice_rows(g, **_part(x, start, step)), x)
-
-
-def _part(x, start, step):
-    """The slice that reads the rows of `x` where they stand."""
-    return {"start": start, "stop": start + step * x.shape[0], "step": step}
+    return sparse_mask(slice_rows(g, start, count=x.shape[0], step=step), x)
 
 
 @operator
