@@ -93,6 +93,13 @@ OPERATORS = {
     "ops/row.py": [
         "operators['row'](so.array(1.0), 0)",
     ],
+    "ops/limits.py": [
+        "so.clip(d, low='zero', high=1)",
+        "so.clip(d, low=np.nan, high=1)",
+        "so.clip(d, low=2, high=1)",
+        "so.clip([1j], low=0, high=1)",
+        "from sparseops.ops.limits import kept_within\nkept_within(d, v, low=0, high=1)",
+    ],
     "ops/slicing.py": [
         "operators['slice_rows'](so.array(1.0), 0, count=1, step=1)",
         "operators['slice_rows'](d, 0, count=9, step=1)",

@@ -1,6 +1,7 @@
 """Values held between two limits."""
 
 import math
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,8 @@ __all__ = ["clip"]
 
 def holds_zero(low, high):
     """low <= 0 <= high"""
-    return (low is None or low <= 0) and (high is None or high >= 0)
+    below = low is None or (isinstance(low, Real) and low <= 0)
+    return below and (high is None or (isinstance(high, Real) and high >= 0))
 
 
 @operator
@@ -124,6 +126,9 @@ def _check(x, low, high) -> None:
     if x.dtype.kind == "c":
         raise DTypeError(f"{x.dtype} values have no order")
     for name, limit in (("low", low), ("high", high)):
+        if limit is not None and not isinstance(limit, Real):
+            kind = type(limit).__name__
+            raise TypeError(f"{name} is {kind}; it must be a real number or None")
         if limit is not None and math.isnan(limit):
             raise ValueError(f"{name} is NaN; it must be a number or None")
     if low is not None and high is not None and low > high:
