@@ -43,7 +43,7 @@ class Execution:
 
     def call(self, index: int) -> tuple[NDArray, ...]:
         """The results of call number `index`."""
-        node, plan = self._nodes[index], self._steps[index].plan
+        node, filled = self._nodes[index], self._steps[index].filled
         args = [self.values[x.number] if type(x) is Value else x for x in node.args]
         if node.cause is not None:
             size = sum(self.values[value.number].nbytes for value in node.cause.sparse)
@@ -54,7 +54,7 @@ class Execution:
                 bytes_sparse=size,
                 bytes_dense=node.cause.bytes_dense,
             )
-        stypes = plan.filled[len(args) :]
+        stypes = filled[len(args) :]
         stype = stypes[0] if len(stypes) == 1 else stypes
         try:
             answer = node.operator(*args, stype=stype, **node.params)

@@ -248,6 +248,18 @@ HOSTILE = {
     "float": ({"structure.npy": structure({"float": "much"})}, "value"),
     "list": ({"structure.npy": structure({"list": {"a": 1}})}, "is not a list"),
     "plain": ({"structure.npy": structure({"plain": [1]})}, "is list, not a plain value"),
+    "header": (
+        {"0.data.npy": b"\x93NUMPY\x01\x00\x02\x00{}"},
+        "header is not one of the npy format",
+    ),
+    "beyond": ({"0.data.npy": HUGE.replace(b"1000000000000,", b"9999999999999999999,")}, "int64"),
+    "no text": ({"structure.npy": member(np.ones(2))}, "the structure is not a text"),
+    "no node": ({"structure.npy": structure({"list": [3]})}, "is not a node"),
+    "key": ({"structure.npy": structure({"dict": [[1, {"plain": 2}]]})}, "or it is no string"),
+    "dense": (
+        {"structure.npy": structure({"array": 0, "stype": "dense", "shape": [3]})},
+        r"it has shape \(2,\), not \(3,\)",
+    ),
 }
 
 
@@ -265,6 +277,24 @@ def test_an_array_used_twice_is_refused():
     node = {"array": 0, "stype": "csr", "shape": [2, 2]}
     with pytest.raises(so.FormatError, match=r"member '0.data' is used twice"):
         io.load(packed(members() | {"structure.npy": structure({"list": [node, node]})}))
+
+
+@pytest.mark.filterwarnings("ignore:Duplicate name")
+def test_a_member_that_stands_twice_is_refused():
+    file = packed(members())
+    with zipfile.ZipFile(file, "a") as archive:
+        archive.writestr("0.data.npy", member(np.ones(2)))
+    file.seek(0)
+    with pytest.raises(so.FormatError, match="member '0.data' stands twice"):
+        io.load(file)
+
+
+def test_the_shape_of_a_matrix_of_scipy_is_two_integers():
+    with zipfile.ZipFile(scipy_file(scipy.sparse.csr_array(np.eye(2)))) as archive:
+        parts = {name: archive.read(name) for name in archive.namelist()}
+    for shape in (np.array([2, 2, 2]), np.array([2.0, 2.0])):
+        with pytest.raises(so.FormatError, match="the shape of a matrix is two integers"):
+            io.load(packed(parts | {"shape.npy": member(shape)}))
 
 
 def test_bool_is_zero_or_one():

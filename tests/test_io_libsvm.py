@@ -229,3 +229,15 @@ def test_a9a_is_read_as_a_plain_loop_reads_it():
     for name in ("data", "indices", "indptr"):
         np.testing.assert_array_equal(getattr(found, name), getattr(x, name))
     np.testing.assert_array_equal(densify(labels), y)
+
+
+def test_query_ids_are_an_integer_a_row(tmp_path):
+    x = so.csr_array(np.eye(2))
+    for qid in ([1, 2, 3], [1.0, 2.0], 1):
+        with pytest.raises(so.ShapeError, match="qid is .*; it must have an integer a row"):
+            io.write_libsvm(tmp_path / "x.svm", x, [0, 1], qid=qid)
+
+
+def test_a_batch_has_rows():
+    with pytest.raises(ValueError, match="batch_size=0, but a batch has rows"):
+        next(iter(io.read_libsvm_batches(BytesIO(b"1 1:2"), 0, num_columns=3, base=1)))
