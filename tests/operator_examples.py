@@ -350,6 +350,13 @@ EXAMPLES: dict[str, list[dict[str, Any]]] = {
         },
         {"shapes": "(m,n,k)", "params": [{"axis": 0}, {"axis": (1, 2)}], "reference": _mean},
     ],
+    "square_sum": [
+        {
+            "shapes": "(m,n)",
+            "params": [{"axis": 0}, {"axis": 1}, {"axis": 1, "keepdims": True}],
+            "reference": lambda x, axis, keepdims=False: _sum(x * x, axis, keepdims),
+        },
+    ],
     "sum": [
         {"shapes": "(m,n)->()", "reference": _sum, "traits": [*COMPLEX, "linear"]},
         {

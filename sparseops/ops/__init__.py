@@ -30,6 +30,7 @@ from sparseops.ops.sampled import *
 from sparseops.ops.several import *
 from sparseops.ops.shape import *
 from sparseops.ops.slicing import *
+from sparseops.ops.squares import *
 from sparseops.ops.unary import *
 
 __all__ = [
@@ -109,6 +110,7 @@ __all__ = [
     "sparse_mask",
     "sqrt",
     "square",
+    "square_sum",
     "stored_log_softmax",
     "stored_softmax",
     "subtract",
