@@ -29,6 +29,12 @@ def _sum(x, axis=None, keepdims=False):
     return x.astype(wide).sum(axis=axis, keepdims=keepdims, dtype=wide).astype(dtype)
 
 
+def _square_sum(x, axis=None, keepdims=False):
+    dtype = {"b": np.int64, "i": np.int64, "u": np.uint64}.get(x.dtype.kind, x.dtype)
+    wide = x.astype(np.float32 if x.dtype == np.float16 else dtype)
+    return (wide * wide).sum(axis=axis, keepdims=keepdims, dtype=wide.dtype).astype(dtype)
+
+
 def _mean(x, axis=None, keepdims=False):
     wide = np.float32 if x.dtype == np.float16 else None
     with np.errstate(all="ignore"):
@@ -101,7 +107,7 @@ def _norm(x, ord=None, axis=None):
 
 def _shared(weights, x, best, stored):
     equal = x == best
-    part = (weights / np.maximum(equal.sum(), 1)).astype(weights.dtype)
+    part = (weights / np.maximum(equal.sum(), 1)).astype(np.result_type(weights, x))
     return np.where(stored["x"] & equal, part, part.dtype.type(0))
 
 
@@ -354,7 +360,7 @@ EXAMPLES: dict[str, list[dict[str, Any]]] = {
         {
             "shapes": "(m,n)",
             "params": [{"axis": 0}, {"axis": 1}, {"axis": 1, "keepdims": True}],
-            "reference": lambda x, axis, keepdims=False: _sum(x * x, axis, keepdims),
+            "reference": _square_sum,
         },
     ],
     "sum": [
