@@ -17,16 +17,25 @@ from sparseops.tracing import Tracer
 class Shadow:
     """A call of a program, in the form in which `plan_gradients` reads the calls of tapes."""
 
-    __slots__ = ("inputs", "node", "outputs", "plan", "tokens_in", "tokens_out", "versions")
+    __slots__ = ("node", "plan", "tokens_in", "tokens_out", "tracer", "versions")
 
     def __init__(self, node: Node, plan: Any, tracer: Tracer):
         self.node = node
         self.plan = plan
-        self.inputs = [Traced(tracer, x) if type(x) is Value else x for x in node.args]
-        self.outputs = [Traced(tracer, x) for x in node.results]
-        self.tokens_in = [x.number if type(x) is Value else None for x in node.args]
-        self.tokens_out = [x.number for x in node.results]
-        self.versions = [0] * len(node.args)
+        self.tracer = tracer
+        self.tokens_in = tuple([x.number if type(x) is Value else None for x in node.args])
+        self.tokens_out = tuple([x.number for x in node.results])
+        self.versions = (0,) * len(node.args)
+
+    @property
+    def inputs(self) -> list[Any]:
+        """The traced inputs, and numbers."""
+        return [Traced(self.tracer, x) if type(x) is Value else x for x in self.node.args]
+
+    @property
+    def outputs(self) -> list[Traced]:
+        """The traced results."""
+        return [Traced(self.tracer, x) for x in self.node.results]
 
 
 class Walker:

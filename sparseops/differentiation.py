@@ -87,12 +87,17 @@ def _lowered(program: Program, assignment: Assignment) -> tuple[Tracer, dict[int
             spec = assignment.forms[value.number].spec
             renamed[value.number] = tracer.add_input(value.name, spec).value
     for node, step in zip(program.nodes, assignment.steps, strict=True):
-        tracer.where = node.where
-        args = [Traced(tracer, renamed[x.number]) if type(x) is Value else x for x in node.args]
-        found = _lower(tracer, node, step.plan, args)
+        tracer.where, tracer.backward = node.where, node.backward
+        args = [renamed[x.number] if type(x) is Value else x for x in node.args]
+        if step.plan.direct:
+            answer = tracer.repeat(node, args, step)
+            found = answer if isinstance(answer, tuple) else (answer,)
+        else:
+            found = _lower(tracer, node, step.plan, args)
         for value, moved in zip(node.results, found, strict=True):
             renamed[value.number] = moved.value
     tracer.where = None
+    tracer.backward = False
     return tracer, renamed
 
 
@@ -100,16 +105,15 @@ def _lower(tracer: Tracer, node: Node, plan: Any, args: list[Any]) -> list[Trace
     """The results of one call of the program, written as a direct call between casts."""
     nodes = tracer.program.nodes
     first = len(nodes)
-    inner = [_cast(x, stype) for x, stype in zip(args, plan.casts, strict=True)]
+    given = [Traced(tracer, x) if type(x) is Value else x for x in args]
+    inner = [_cast(x, stype) for x, stype in zip(given, plan.casts, strict=True)]
     answer = tracer.call(node.operator, inner, plan.named_results(), node.params)
     direct = nodes[-1]
     results = answer if isinstance(answer, tuple) else (answer,)
     results = [_cast(x, stype) for x, stype in zip(results, plan.result_casts, strict=True)]
     for made in nodes[first:]:
-        made.backward = node.backward
         made.cast_for = None if made is direct else direct
-    values = [x.value if type(x) is Traced else x for x in args]
-    nodes[first].cause = node.cause or cause_of(node.operator, plan, values)
+    nodes[first].cause = node.cause or cause_of(node.operator, plan, args)
     return results
 
 

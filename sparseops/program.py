@@ -243,10 +243,14 @@ class Assignment:
                 if type(x) is Value and forms[x.number].spec.stype == UNDEFINED:
                     forms[x.number] = form
                     self.settled_by[x.number] = node
-        for value, form in zip(node.results, step.results, strict=True):
-            forms[value.number] = form
-        self.steps.append(step)
+        self.add_settled(node, step)
         return step
+
+    def add_settled(self, node: Node, step: Settled) -> None:
+        """The next call, of which it is known how it is done."""
+        for value, form in zip(node.results, step.results, strict=True):
+            self.forms[value.number] = form
+        self.steps.append(step)
 
     def close(self, values: Iterable[Value]) -> None:
         """What no call has settled becomes dense."""

@@ -12,6 +12,7 @@ from sparseops.nesting import map_leaves, walk_leaves
 from sparseops.operators import Operator
 from sparseops.parameters import complete
 from sparseops.program import Assignment, Cause, Node, Program, Value
+from sparseops.settling import Settled
 from sparseops.signature import NUMBERS
 from sparseops.spec import Spec
 from sparseops.traced import Traced, TraceError, last_user_line, raise_at, user_frame
@@ -74,21 +75,32 @@ class Tracer:
         if operator.needs_stype and stype is None:
             raise_at(f"{operator.__name__}() needs stype=, the storage of its result")
         slots = [self._slot(operator, slot, x) for slot, x in enumerate(args)]
-        values = complete(operator, params or {})
-        node = Node(operator, slots, values, operator.declared(stype))
+        node = Node(operator, slots, complete(operator, params or {}), operator.declared(stype))
         if self.where is None:
             frame = user_frame()
             node.where = frame.f_code.co_filename, frame.f_lineno
             node.code = frame.f_code, frame.f_lasti
         else:
             node.where = self.where
-        node.backward = self.backward
         node.cause = cause
-        several = len(operator.outputs) > 1
-        name = operator.__name__
-        names = [f"{name}.{output}" for output in operator.outputs] if several else [name]
+        return self._added(node)
+
+    def repeat(self, node: Node, args: Sequence[Any], step: Settled) -> Any:
+        """The results of a call like `node` on other values, which is settled already."""
+        made = Node(node.operator, args, node.params, node.declared)
+        made.where, made.code, made.cause = node.where, node.code, node.cause
+        return self._added(made, step)
+
+    def _added(self, node: Node, step: Settled | None = None) -> Any:
+        node.backward = self.backward
+        several = len(node.operator.outputs) > 1
+        name = node.operator.__name__
+        names = [f"{name}.{output}" for output in node.operator.outputs] if several else [name]
         self.program.add_node(node, names)
-        self.assignment.add_node(node, node.declared)
+        if step is None:
+            self.assignment.add_node(node, node.declared)
+        else:
+            self.assignment.add_settled(node, step)
         results = tuple([Traced(self, value) for value in node.results])
         return results if several else results[0]
 
@@ -131,7 +143,8 @@ class Tracer:
         if type(x) is Traced:
             if x.tracer is not self:
                 raise_at("a value of another trace is used: it has no place in this one")
-            if operator.slot_name(slot) in operator.mutates and x.value.constant is not None:
+            constant = x.value.constant is not None
+            if constant and operator.slot_name(slot) in operator.mutates:
                 raise_at(f"{operator.__name__} would change a captured array")
             return x.value
         if isinstance(x, NUMBERS):

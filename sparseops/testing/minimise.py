@@ -80,7 +80,7 @@ def minimise(
     >>> import sparseops as so
     >>> x = so.random((1000, 2000), density=0.001, rng=0)
     >>> so.testing.minimise(lambda x: x.nnz > 1, x)
-    x0 = so.csr_array(([1.0, 1.0], [0, 1], [0, 2]), shape=(1, 2))
+    x0 = so.csr_array(([1.0, 1.0], [1, 0], [0, 1, 2]), shape=(2, 2))
     """
     if not predicate(*arrays):
         raise ValueError("the predicate does not hold for the arrays given")

@@ -142,9 +142,10 @@ def restored(x: NDArray, values: np.ndarray) -> NDArray:
     """`values` at the places that `x` stores, in its storage."""
     if x.stype == "dense":
         return asarray(values)
-    data = values[x.indices]
     if x.stype == "csr":
         data = values[np.repeat(np.arange(x.shape[0]), np.diff(x.indptr)), x.indices]
+    else:
+        data = values[x.indices]
     storage = x.storage.with_data(data)
     x.backend.freeze(storage.data)
     return NDArray(storage, x.backend)
