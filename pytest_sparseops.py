@@ -1,6 +1,7 @@
 """The plugin of pytest: laws of operators as tests. It imports sparseops only where used."""
 
 import sys
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -32,6 +33,9 @@ def pytest_configure(config: pytest.Config) -> None:
         "sparseops(*operators, **arguments): one test for each operator and law; the arguments of "
         "the function are operator and law, and it calls law(operator)",
     )
+    config.addinivalue_line(
+        "markers", "no_fallback: the test fails where something sparse runs dense in its call"
+    )
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -42,6 +46,17 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
         listed = [(op, marker.kwargs) for op in marker.args]
         metafunc.parametrize(*parametrize_with_laws(listed).args)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
+    """Hold tests with the marker `no_fallback` to it."""
+    if item.get_closest_marker("no_fallback") is None:
+        return (yield)
+    from sparseops.testing import assert_no_fallback
+
+    with assert_no_fallback():
+        return (yield)
 
 
 def pytest_pycollect_makeitem(collector: Any, name: str, obj: Any) -> list[pytest.Item] | None:

@@ -1,5 +1,7 @@
 """Reports as drawings: DOT for Graphviz, and SVG by a layout of our own."""
 
+import shutil
+import subprocess
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -9,9 +11,10 @@ from sparseops.listing import amount, escaped
 FILLS = {"dense": "#dbe4f0", "csr": "#c9e9cf", "row_sparse": "#fde3b4"}
 EDGES = {"dense": "#7d93b2", "csr": "#3f9a55", "row_sparse": "#d08a1d"}
 RED, INK, GRAY = "#c8322b", "#1f2933", "#7b8794"
-_GAP, _HEIGHT, _STEP, _PAD, _CHAR = 26.0, 50.0, 88.0, 28.0, 6.6
-_SIDE, _TOP = 90.0, 74.0
-_MOST = 200
+_GAP, _HEIGHT, _STEP, _PAD = 26.0, 50.0, 88.0, 28.0
+_CHARS = (7.7, 6.4, 6.2)
+_SIDE, _TOP, _TRACK = 104.0, 86.0, 5.0
+_MOST, _SECONDS = 200, 60
 
 
 def as_dot(report: Any) -> str:
@@ -34,22 +37,31 @@ def as_dot(report: Any) -> str:
         for name in dict.fromkeys(line.inputs):
             if name in known:
                 color = EDGES[known[name].specs[0].stype]
-                lines.append(f'  "{name}" -> "{line.name}" [color="{color}"];')
+                lines.append(f'  {_quoted(name)} -> {_quoted(line.name)} [color="{color}"];')
     return "\n".join([*lines, "}"])
 
 
 def _dot_node(report: Any, line: Any, about: Mapping[str, str]) -> str:
     first, second, third = _labels(report, line, about)
     color, fill = (RED, "#fbd5d2") if line.fallback else _colors(line)
-    label = "\\n".join(text.replace('"', '\\"') for text in (first, second, third) if text)
-    return f'"{line.name}" [label="{label}", color="{color}", fillcolor="{fill}"];'
+    label = _quoted("\n".join((first, second, third)))
+    return f'{_quoted(line.name)} [label={label}, color="{color}", fillcolor="{fill}"];'
+
+
+def _quoted(text: str) -> str:
+    """`text` as a string of Graphviz."""
+    plain = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+    return f'"{plain}"'
 
 
 def as_svg(report: Any) -> str:
-    """The report as SVG: forward on the left, downwards; gradients on the right, upwards."""
+    """The report as SVG: forward on the left, downwards; gradients on the right, upwards.
+
+    Beyond 200 values it is Graphviz that draws, where its program `dot` is installed.
+    """
     lines = [*report.inputs, *report.calls]
     if len(lines) > _MOST:
-        return _too_many(len(lines))
+        return _by_graphviz(report) or _too_many(len(lines))
     about = {name: text for text, name in report.outputs.items()}
     boxes = _Boxes(report, about)
     parts = [*boxes.panels(), *boxes.edges(), *boxes.nodes(), *boxes.legend()]
@@ -70,7 +82,7 @@ class _Boxes:
         self.lines = {line.name: line for line in (*report.inputs, *report.calls)}
         self.labels = {n: _labels(report, x, about) for n, x in self.lines.items()}
         self.widths = {
-            name: max(len(text) * _CHAR for text in labels) + _PAD
+            name: max(len(t) * size for t, size in zip(labels, _CHARS, strict=True)) + _PAD
             for name, labels in self.labels.items()
         }
         forward = [x for x in self.lines.values() if not x.backward]
@@ -79,6 +91,7 @@ class _Boxes:
         self.layers: dict[str, int] = {}
         self.x: dict[str, float] = {}
         self.panel: list[tuple[str, float, float]] = []
+        self.tracks: dict[str, int] = {}
         left = self._side("function", forward, 40.0, upwards=False)
         if backward:
             left = self._side("gradients", backward, left + _SIDE, upwards=True)
@@ -131,19 +144,28 @@ class _Boxes:
 
     def _edge(self, name: str, line: Any) -> str:
         source = self.lines[name]
-        across = source.backward != line.backward
-        color = EDGES[source.specs[0].stype]
-        if across:
-            x1, y1 = self.x[name] + self.widths[name] / 2, self.y(name) + _HEIGHT / 2
-            x2, y2 = self.x[line.name] - self.widths[line.name] / 2, self.y(line.name) + _HEIGHT / 2
-            far = max(abs(x2 - x1) * 0.4, 30)
-            path = f"M{x1:.1f},{y1:.1f} C{x1 + far:.1f},{y1:.1f} {x2 - far:.1f},{y2:.1f} "
-            path += f"{x2:.1f},{y2:.1f}"
-            style = 'stroke-dasharray="3 4" stroke-opacity="0.4" stroke-width="1.2"'
+        if source.backward != line.backward:
+            path = self._wire(name, line.name)
+            style = 'stroke-dasharray="4 3" stroke-opacity="0.75" stroke-width="1.1"'
         else:
-            path = self._bends(name, line)
-            style = 'stroke-width="2"'
+            path, style = self._bends(name, line), 'stroke-width="2"'
+        color = EDGES[source.specs[0].stype]
         return f'<path d="{path}" fill="none" stroke="{color}" {style}/>'
+
+    def _wire(self, name: str, reader: str) -> str:
+        """The path from a box to one of the other side: between the rows, and between the sides.
+
+        Wires of one box run together, those of others beside them.
+        """
+        track = self.tracks.setdefault(name, len(self.tracks))
+        middle = (self.panel[0][2] + self.panel[1][1]) / 2
+        across = middle + (track % 2 * 2 - 1) * (track + 1) // 2 * _TRACK
+        apart = (track % 5 - 2) * 3.0
+        # From the lower right corner of the box, to the upper left one of its reader.
+        x1, y1 = self.x[name] + self.widths[name] / 2 - 12, self.y(name) + _HEIGHT
+        x2, y2 = self.x[reader] - self.widths[reader] / 2 + 12 + track % 3 * 5, self.y(reader)
+        low, high = y1 + (_STEP - _HEIGHT) / 2 + apart, y2 - (_STEP - _HEIGHT) / 2 + apart
+        return _rounded([(x1, y1), (x1, low), (across, low), (across, high), (x2, high), (x2, y2)])
 
     def _bends(self, name: str, line: Any) -> str:
         """The path from a box to a later one of its side, through the bends between them."""
@@ -201,6 +223,12 @@ class _Boxes:
                 f'<text x="{x + 25:.0f}" y="{y:.0f}" font-size="12" fill="{INK}">{name}</text>'
             )
             x += 40 + len(name) * 8
+        if len(self.panel) > 1:
+            yield (
+                f'<path d="M{x:.0f},{y - 4:.0f} h26" stroke="{GRAY}" stroke-dasharray="4 3"/>'
+                f'<text x="{x + 33:.0f}" y="{y:.0f}" font-size="12" fill="{INK}">'
+                "kept for a gradient</text>"
+            )
 
 
 def _labels(report: Any, line: Any, about: Mapping[str, str]) -> tuple[str, str, str]:
@@ -223,8 +251,39 @@ def _tip(line: Any) -> str:
     return f"{text}\n{found.reason}\n{found.suggestion}" if found else text
 
 
+def _rounded(corners: list[tuple[float, float]]) -> str:
+    """The path through `corners` along the axes, its turns rounded."""
+    path = f"M{corners[0][0]:.1f},{corners[0][1]:.1f}"
+    for (x, y), (x2, y2), (x3, y3) in zip(corners, corners[1:], corners[2:], strict=False):
+        near = min(7.0, (abs(x2 - x) + abs(y2 - y)) / 2, (abs(x3 - x2) + abs(y3 - y2)) / 2)
+        before = x2 - near * ((x2 > x) - (x2 < x)), y2 - near * ((y2 > y) - (y2 < y))
+        after = x2 + near * ((x3 > x2) - (x3 < x2)), y2 + near * ((y3 > y2) - (y3 < y2))
+        path += f" L{before[0]:.1f},{before[1]:.1f} Q{x2:.1f},{y2:.1f} "
+        path += f"{after[0]:.1f},{after[1]:.1f}"
+    return f"{path} L{corners[-1][0]:.1f},{corners[-1][1]:.1f}"
+
+
+def _by_graphviz(report: Any) -> str:
+    """The drawing by the program `dot`; empty where it is not installed or fails."""
+    program = shutil.which("dot")
+    if program is None:
+        return ""
+    try:
+        done = subprocess.run(
+            [program, "-Tsvg"],
+            input=as_dot(report),
+            capture_output=True,
+            encoding="utf-8",
+            timeout=_SECONDS,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return done.stdout[max(done.stdout.find("<svg"), 0) :] if done.returncode == 0 else ""
+
+
 def _too_many(count: int) -> str:
     return (
         '<svg xmlns="http://www.w3.org/2000/svg" width="520" height="40"><text x="10" y="25" '
-        f'font-size="14">{count} values are too many to draw; to_dot() is for Graphviz</text></svg>'
+        f'font-size="14">{count} values are too many to draw without Graphviz: install its dot'
+        "</text></svg>"
     )

@@ -9,8 +9,8 @@ from sparseops.policy import format_bytes
 _WIDTH = 100
 _COLORS = {"dense": "36", "csr": "32", "row_sparse": "33"}
 _RED, _BOLD = "31", "1"
-_HEADS = ("value", "operator", "shape", "storage", "stored", "dense", "line")
-_ROOMS = (18, 16, 20, 10, 11, 11, 8)
+_HEADS = ("value", "shape", "storage", "stored", "dense", "line")
+_ROOMS = (33, 23, 10, 11, 10, 6)
 
 
 def as_text(report: Any, color: bool = False) -> str:
@@ -70,14 +70,21 @@ def place(where: tuple[str, int]) -> str:
 def _cells(report: Any, line: Any) -> list[str]:
     spec = line.specs[0]
     return [
-        line.name,
-        ("! " if line.fallback else "") + line.operator,
+        ("! " if line.fallback else "") + _made(line),
         f"{spec.dtype.name}[{','.join(map(str, spec.shape))}]",
         spec.stype,
         amount(line.bytes, report.exact, spec.stype),
         format_bytes(line.bytes_dense).replace("bytes", "B"),
         f":{line.where[1]}" if line.where[1] else "",
     ]
+
+
+def _made(line: Any) -> str:
+    """The value, and the call that makes it; named where it is not called like its operator."""
+    if line.operator == "input":
+        return line.name
+    call = f"{line.operator}({', '.join(line.inputs)})"
+    return call if line.name == line.operator else f"{line.name} = {call}"
 
 
 def _line(report: Any, line: Any, paint: Any) -> str:

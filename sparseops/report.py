@@ -4,14 +4,13 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from sparseops.differentiation import cause_of
 from sparseops.drawing import as_dot, as_svg
 from sparseops.errors import SparseOpsError
 from sparseops.finding import Finding, Line
 from sparseops.graph import Graph, trace
 from sparseops.inputs import as_input
 from sparseops.listing import as_html, as_text
-from sparseops.measuring import bounded, measured
+from sparseops.measuring import bounded, densifying, measured
 from sparseops.ndarray import NDArray
 from sparseops.nesting import walk_leaves
 from sparseops.program import Cause, Node, Value
@@ -181,7 +180,7 @@ def _lines(graph: Graph, sizes: Mapping[int, int | None], hint: Callable[[Node],
     for node, step in zip(graph.program.nodes, graph.assignment.steps, strict=True):
         if backward_only and not node.backward:
             continue
-        cause = node.cause or cause_of(node.operator, step.plan, node.args)
+        cause = densifying(node, step)
         specs = tuple(form.spec for form in step.results)
         found = [sizes.get(value.number) for value in node.results]
         lines.append(
@@ -243,7 +242,7 @@ def _ask(graph: Graph, wrt: Sequence[Any], backward: Graph) -> str:
 
 def _dense_bytes(graph: Graph) -> int:
     steps = zip(graph.program.nodes, graph.assignment.steps, strict=True)
-    causes = [n.cause or cause_of(n.operator, s.plan, n.args) for n, s in steps if n.backward]
+    causes = [densifying(node, step) for node, step in steps if node.backward]
     return sum(cause.bytes_dense for cause in causes if cause)
 
 

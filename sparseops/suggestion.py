@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping
 from itertools import product
 from typing import Any, NamedTuple
 
-from sparseops.differentiation import cause_of
 from sparseops.errors import SparseOpsError
 from sparseops.form import form_of
 from sparseops.graph import Graph
+from sparseops.measuring import densifying
 from sparseops.program import Node, Value
 from sparseops.settling import Settler
 from sparseops.spec import STORAGES, UNDEFINED
@@ -81,7 +81,7 @@ def _cost(graph: Graph, node: Node, change: Change) -> tuple | None:
             step = settler.settle(other.operator, given, declared, other.params)
         except SparseOpsError:
             return None
-        cause = cause_of(other.operator, step.plan, other.args)
+        cause = densifying(other, step)
         if cause is not None:
             if other is node:
                 return None

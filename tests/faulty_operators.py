@@ -736,6 +736,38 @@ def inference_of_the_wrong_length():
     return inferring("short", lambda stypes: filled(stypes)[:2])
 
 
+@fault("I4")
+def inference_wanders():
+    after = {"dense": "csr", "csr": "csr", "row_sparse": "dense"}
+
+    def infer(stypes):
+        a, b, out = filled(stypes)
+        return (a, b, after[out])
+
+    return inferring("wandering", infer)
+
+
+@fault("I6")
+def inference_refuses_what_it_answered():
+    def infer(stypes):
+        if stypes[2] == "csr":
+            raise so.StorageError("out: csr is declared, available: dense", slot="out")
+        out = "csr" if stypes[:2] == ("csr", "csr") else "dense"
+        return (*filled(stypes)[:2], out if stypes[2] == "undefined" else stypes[2])
+
+    return inferring("refusing", infer)
+
+
+@fault("I7")
+def sparse_by_default():
+    def infer(stypes):
+        if stypes == ("undefined",) * 3:
+            return ("csr", "csr", "csr")
+        return filled(stypes)
+
+    return inferring("sparse_by_default", infer)
+
+
 @fault("I16")
 def a_signature_that_is_never_chosen():
     def spread(x, *, axis=0):
@@ -750,6 +782,83 @@ def a_signature_that_is_never_chosen():
     op.forward("csr -> csr", where=first)(lambda backend, x: x)
     op.forward("csr -> csr", where={"axis": 1})(lambda backend, x: x)
     return op, {"shapes": "(m,n)->(m,n)", "reference": lambda x: x}
+
+
+@fault("I10")
+def a_description_that_changes_its_mind():
+    asked = []
+
+    def describe(x):
+        asked.append(x)
+        return x.shape, np.dtype(float if len(asked) % 2 else np.float32)
+
+    def kernel(backend, x):
+        return x.with_data(x.data.astype(float if len(asked) % 2 else np.float32))
+
+    op, given = mapping("moody", kernel, lambda x: x, dense=kernel, describe=describe)
+    return op, given | {"reference": lambda x: x.astype(float)}
+
+
+# --- what results are for
+
+
+@fault("V13")
+def results_of_a_class_of_their_own():
+    class Values(np.ndarray):
+        def __reduce__(self):
+            return np.zeros, (self.shape, self.dtype)
+
+    def relabeled(x):
+        return so.NDArray(x.storage.with_data(np.array(x.data).view(Values)), x.backend)
+
+    return relabeled, {
+        "shapes": "(m,n)->(m,n)",
+        "reference": lambda x: x,
+        "arrays": "sparseops",
+    }
+
+
+@fault("V14")
+def rows_know_their_numbers():
+    def numbered(x):
+        return x.shape, x.dtype
+
+    def dense(backend, x):
+        return so.Dense(x.data * np.arange(1, x.shape[0] + 1)[:, None].astype(x.dtype))
+
+    op = so.operator(numbered)
+    op.forward("dense -> dense")(dense)
+    return op, {"shapes": "(m,n)->(m,n)", "traits": ["rowwise"]}
+
+
+@fault("V15")
+def the_last_row_is_special():
+    def ended(x):
+        return x.shape, x.dtype
+
+    def dense(backend, x):
+        found = x.data.copy()
+        found[-1:] = 0
+        return so.Dense(found)
+
+    op = so.operator(ended)
+    op.forward("dense -> dense")(dense)
+    return op, {"shapes": "(m,n)->(m,n)", "traits": ["rowwise"]}
+
+
+@fault("V16")
+def a_trait_that_does_not_hold():
+    def twice(x):
+        return x * x.dtype.type(2)
+
+    op, given = mapping("twice", lambda backend, x: x.with_data(twice(x.data)), twice)
+    return op, given | {"traits": ["involution"]}
+
+
+@fault("V18")
+def another_library_that_disagrees():
+    op, given = mapping("same", lambda backend, x: x, lambda x: x)
+    return op, given | {"compare_with": lambda x: x * 2}
 
 
 # --- calls that do not end well

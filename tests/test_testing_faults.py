@@ -30,10 +30,9 @@ def test_everyday_mistakes_are_found_in_a_small_example(make):
     assert min(map(smallest, found.values())) <= MOST_ENTRIES
 
 
-@pytest.mark.parametrize("seed", [0, 1])
 @pytest.mark.parametrize("make", SOUND.values(), ids=SOUND)
-def test_sound_operators_are_not_accused(make, seed):
-    report = checked(make, seed=seed)
+def test_sound_operators_are_not_accused(make):
+    report = checked(make)
     assert not broken(report), str(report)
 
 

@@ -36,7 +36,7 @@ def __getattr__(name: str) -> Any:
     if name not in _STRATEGIES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     try:
-        module = "graphs" if name == "graphs" else "strategies"
+        module = "programs" if name == "graphs" else "strategies"
         return getattr(import_module(f"sparseops.testing.{module}"), name)
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] != "hypothesis":
