@@ -1,6 +1,7 @@
 """The command `sparseops explain`: a function and the specs of its inputs, explained."""
 
 import argparse
+import inspect
 import re
 import sys
 from collections.abc import Sequence
@@ -8,10 +9,11 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from sparseops.errors import FormatError
+from sparseops.errors import FormatError, SparseOpsError
 from sparseops.listing import as_text
-from sparseops.report import explain
+from sparseops.report import Report, explain
 from sparseops.spec import Spec
+from sparseops.traced import TraceError, last_user_line
 
 _FORM = "NAME: DTYPE[LENGTHS] [STORAGE] [nnz=COUNT or nnz=COUNT/row]"
 _SPEC = re.compile(
@@ -32,12 +34,7 @@ def main(argv: Sequence[str]) -> int:
     """The exit status: 0, or 1 with ``--fail-on-fallback`` where a call densifies."""
     arguments = _parser().parse_args(argv)
     given = [parse_spec(text) for text in arguments.spec]
-    found = explain(
-        _function(arguments.function),
-        *[x.spec for x in given],
-        wrt=arguments.wrt,
-        nnz={x.name: x.nnz for x in given if x.nnz is not None},
-    )
+    found = _explained(arguments.function, given, arguments.wrt)
     if arguments.svg:
         Path(arguments.svg).write_text(found.to_svg(), encoding="utf-8")
     print(found.to_json() if arguments.json else as_text(found, color=sys.stdout.isatty()))
@@ -66,8 +63,36 @@ def parse_spec(text: str) -> Given:
     return Given(found["name"], spec, count)
 
 
+def _explained(path: str, given: Sequence[Given], wrt: Sequence[str]) -> Report:
+    """The report; what the function raises is told by its line."""
+    function = _function(path)
+    given = _in_order(function, given)
+    nnz = {x.name: x.nnz for x in given if x.nnz is not None}
+    try:
+        return explain(function, *[x.spec for x in given], wrt=wrt, nnz=nnz)
+    except SparseOpsError:
+        raise
+    except Exception as error:
+        file, line = last_user_line(error)
+        at = f"{file}:{line}: " if line and file != __file__ else ""
+        raise TraceError(f"{at}{type(error).__name__}: {error}") from error
+
+
+def _in_order(function: Any, given: Sequence[Given]) -> list[Given]:
+    """The inputs in the order of the function's parameters, where they are named so."""
+    try:
+        names = list(inspect.signature(function).parameters)
+    except (TypeError, ValueError):
+        return list(given)
+    if not all(x.name in names for x in given):
+        return list(given)
+    return sorted(given, key=lambda x: names.index(x.name))
+
+
 def _function(path: str) -> Any:
     module, colon, name = path.partition(":")
+    if module.endswith(".py"):
+        raise FormatError(f"{path!r} names a file; the module is {module.removesuffix('.py')!r}")
     if not colon:
         raise FormatError(f"{path!r} is not of the form module:function")
     # Programs are explained where they lie, as with `python -m`.

@@ -5,7 +5,7 @@ from typing import Any
 
 from sparseops.differentiation import differentiate
 from sparseops.execution import Execution, execute
-from sparseops.inputs import as_input, as_traced, backend_of, input_names
+from sparseops.inputs import as_input, as_traced, backend_of, check_arguments, input_names
 from sparseops.ndarray import NDArray
 from sparseops.nesting import form_of_nest, map_leaves, walk_leaves
 from sparseops.program import Assignment, Node, Program, Value
@@ -263,6 +263,7 @@ def trace(function: Callable[..., Any]) -> Callable[..., Graph]:
     """
 
     def traced(*specs: Any, **named: Any) -> Graph:
+        check_arguments(function, specs, named)
         names = input_names(function, len(specs), named)
         arguments = [*specs, *named.values()]
         tracer = Tracer(backend_of(arguments))

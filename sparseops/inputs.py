@@ -1,7 +1,7 @@
 """The arguments of traced functions: their names, their specs, and the arrays given later."""
 
 import inspect
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from sparseops.backend import get_backend
@@ -18,6 +18,24 @@ from sparseops.tracing import Tracer
 _BY_POSITION = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
 
+def check_arguments(function: Callable[..., Any], specs: Sequence[Any], named: Mapping) -> None:
+    """Raise TypeError unless `function` can be called with `specs` and `named`."""
+    if not callable(function):
+        raise TypeError(f"a function is traced, not {type(function).__name__}")
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):
+        return
+    try:
+        signature.bind(*specs, **named)
+    except TypeError as error:
+        count = f"{len(specs)} spec{'s' * (len(specs) != 1)}"
+        by_name = f" and {', '.join(named)}" if named else ""
+        raise TypeError(
+            f"{count}{by_name} given, and the function takes {signature}: {error}"
+        ) from None
+
+
 def input_names(function: Callable[..., Any], count: int, named: Iterable[str]) -> list[str]:
     """What the function calls its arguments: `count` by position, then those `named`."""
     try:
@@ -26,10 +44,7 @@ def input_names(function: Callable[..., Any], count: int, named: Iterable[str]) 
         return [f"x{number}" for number in range(count)] + list(named)
     names = [p.name for p in parameters if p.kind in _BY_POSITION]
     star = next((p.name for p in parameters if p.kind is inspect.Parameter.VAR_POSITIONAL), None)
-    more = count - len(names)
-    if more > 0 and star is None:
-        raise TypeError(f"{count} specs are given, and the function takes {', '.join(names)}")
-    names += [f"{star}.{number}" for number in range(more)]
+    names += [f"{star}.{number}" for number in range(count - len(names))]
     return names[:count] + list(named)
 
 

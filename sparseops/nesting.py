@@ -3,24 +3,29 @@
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+_DEEPEST = 64
 
-def walk_leaves(value: Any, name: str) -> Iterator[tuple[str, Any]]:
+
+def walk_leaves(value: Any, name: str, depth: int = 0) -> Iterator[tuple[str, Any]]:
     """The leaves of a nested value in order, each with the name of its place."""
-    for key, item in _items(value):
-        yield from walk_leaves(item, f"{name}.{key}")
     if not is_nest(value):
         yield name, value
+        return
+    _check(depth)
+    for key, item in value.items() if isinstance(value, Mapping) else enumerate(value):
+        yield from walk_leaves(item, f"{name}.{key}", depth + 1)
 
 
-def map_leaves(function: Callable[[Any], Any], value: Any) -> Any:
+def map_leaves(function: Callable[[Any], Any], value: Any, depth: int = 0) -> Any:
     """The nested value with `function` of each leaf in its place."""
+    if not is_nest(value):
+        return function(value)
+    _check(depth)
     if isinstance(value, Mapping):
-        return {key: map_leaves(function, item) for key, item in value.items()}
-    if isinstance(value, (tuple, list)):
-        items = [map_leaves(function, item) for item in value]
-        # A namedtuple takes its items one by one.
-        return type(value)(*items) if hasattr(value, "_fields") else type(value)(items)
-    return function(value)
+        return {key: map_leaves(function, item, depth + 1) for key, item in value.items()}
+    items = [map_leaves(function, item, depth + 1) for item in value]
+    # A namedtuple takes its items one by one.
+    return type(value)(*items) if hasattr(value, "_fields") else type(value)(items)
 
 
 def is_nest(value: Any) -> bool:
@@ -33,8 +38,9 @@ def form_of_nest(value: Any) -> Any:
     return map_leaves(lambda leaf: None, value)
 
 
-def _items(value: Any) -> Iterator[tuple[Any, Any]]:
-    if isinstance(value, Mapping):
-        yield from value.items()
-    elif is_nest(value):
-        yield from enumerate(value)
+def _check(depth: int) -> None:
+    if depth >= _DEEPEST:
+        raise ValueError(
+            f"arrays are nested more than {_DEEPEST} levels deep, or a container holds itself; "
+            "use flat tuples, lists and dictionaries"
+        )

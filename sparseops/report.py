@@ -4,8 +4,9 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from sparseops.bounds import most
 from sparseops.drawing import as_dot, as_svg
-from sparseops.errors import SparseOpsError
+from sparseops.errors import FormatError, SparseOpsError
 from sparseops.finding import Finding, Line
 from sparseops.graph import Graph, trace
 from sparseops.inputs import as_input
@@ -165,6 +166,9 @@ def _sizes(graph: Graph, arrays: Mapping[str, NDArray], nnz: Mapping[str, int]) 
     for name in nnz:
         if name not in graph.inputs:
             raise TypeError(f"nnz names {name!r}; the inputs are {', '.join(graph.inputs)}")
+        spec = graph.inputs[name]
+        if not 0 <= nnz[name] <= most(spec):
+            raise FormatError(f"nnz={nnz[name]} for {name}, but {spec} stores 0 to {most(spec)}")
     known = {v.number: nnz[v.name] for v in program.inputs if v.name in nnz}
     found = bounded(program, assignment, known)
     if arrays and all(value.name in arrays for value in program.inputs):

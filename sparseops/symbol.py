@@ -6,6 +6,7 @@ from typing import Any, NoReturn
 
 from sparseops.constructors import asarray
 from sparseops.errors import StorageError
+from sparseops.nesting import walk_leaves
 from sparseops.operand import Operand
 from sparseops.operators import Operator
 from sparseops.parameters import complete
@@ -97,8 +98,17 @@ def infer_storage(function: Callable[..., Any], /, **stypes: str) -> InferredSto
         for name, parameter in parameters.items()
         if name in stypes or parameter.default is parameter.empty
     }
-    results = function(**symbols)
-    listed = results if isinstance(results, (tuple, list)) else (results,)
+    try:
+        results = function(**symbols)
+    except RecursionError:
+        raise StorageError(
+            "the function calls itself without end; what ends a recursion must be an argument that "
+            "is no array"
+        ) from None
+    listed = [x for _, x in walk_leaves(results, "out")]
+    for x in listed:
+        if not hasattr(x, "stype"):
+            raise StorageError(f"the function returned {type(x).__name__}; it returns arrays")
     found = InferredStorages(
         {name: "dense" if x.stype == UNDEFINED else x.stype for name, x in symbols.items()}
     )

@@ -19,6 +19,7 @@ from sparseops.registry import operators
 from sparseops.spec import UNDEFINED, Spec, as_stype
 
 _PACKAGE = str(Path(__file__).parent) + os.sep
+_LIBRARIES = ("numpy.", "scipy.")
 _VALUES = (
     "data indices indptr aux storage nnz nbytes item asnumpy asscipy version token writing copy to"
 ).split()
@@ -29,9 +30,12 @@ class TraceError(SparseOpsError, TypeError):
 
 
 def user_frame() -> FrameType:
-    """The innermost frame outside the package."""
+    """The innermost frame outside the package, and outside libraries that it serves."""
     frame = sys._getframe(1)
-    while frame.f_code.co_filename.startswith(_PACKAGE) and frame.f_back is not None:
+    while frame.f_back is not None and (
+        frame.f_code.co_filename.startswith(_PACKAGE)
+        or frame.f_globals.get("__name__", "").startswith(_LIBRARIES)
+    ):
         frame = frame.f_back
     return frame
 
@@ -120,7 +124,10 @@ class Traced(Operand):
         return read(self, key)
 
     def __setitem__(self, key: Any, value: Any) -> NoReturn:
-        self._refuse("x[...] = value changes an array; compute a new one, with so.where or add")
+        raise_at(
+            "x[key] = value changes an array, and a graph has no memory to change; compute a new "
+            "one, with so.where or so.add"
+        )
 
     def __bool__(self) -> NoReturn:
         self._refuse("the truth of a value decides what the function does")
@@ -134,8 +141,15 @@ class Traced(Operand):
     def __complex__(self) -> NoReturn:
         self._refuse("complex() takes a value")
 
+    def __format__(self, text: str) -> str:
+        return format(repr(self), text) if not text else self._refuse("text takes the values")
+
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NoReturn:
-        self._refuse("NumPy or another library takes the values")
+        name = self.value.name
+        self._refuse(
+            f"NumPy or another library takes the values (a scipy matrix with @ {name} does: write "
+            f"so.dot(matrix, {name}))"
+        )
 
     def __getattr__(self, name: str) -> NoReturn:
         if name in _VALUES:

@@ -118,6 +118,14 @@ class Tracer:
                 f"{file}:{line}: the function calls itself without end; what ends a recursion must "
                 "be a shape or an argument that is no array"
             ) from None
+        except AttributeError as error:
+            if "module 'sparseops' has no attribute" not in str(error):
+                raise
+            file, line = last_user_line(error)
+            raise TraceError(
+                f"{file}:{line}: {error}; an operator of your own is made by @so.operator, and "
+                "called by its own name"
+            ) from None
         for name, x in held.items():
             if x.version != versions[name]:
                 raise TraceError(
