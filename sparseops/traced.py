@@ -30,14 +30,16 @@ class TraceError(SparseOpsError, TypeError):
 
 
 def user_frame() -> FrameType:
-    """The innermost frame outside the package, and outside libraries that it serves."""
+    """The innermost frame of the user's: outside the package, NumPy and SciPy."""
     frame = sys._getframe(1)
-    while frame.f_back is not None and (
-        frame.f_code.co_filename.startswith(_PACKAGE)
-        or frame.f_globals.get("__name__", "").startswith(_LIBRARIES)
-    ):
+    while not _is_users(frame) and frame.f_back is not None:
         frame = frame.f_back
     return frame
+
+
+def _is_users(frame: FrameType) -> bool:
+    inside = frame.f_code.co_filename.startswith(_PACKAGE)
+    return not inside and not frame.f_globals.get("__name__", "").startswith(_LIBRARIES)
 
 
 class Traced(Operand):
@@ -175,10 +177,10 @@ def raise_at(message: str) -> NoReturn:
 
 
 def last_user_line(error: BaseException) -> tuple[str, int]:
-    """The last line outside the package that an error passed."""
+    """The last line of the user's that an error passed."""
     found, step = ("the function", 0), error.__traceback__
     while step is not None:
-        if not step.tb_frame.f_code.co_filename.startswith(_PACKAGE):
+        if _is_users(step.tb_frame):
             found = step.tb_frame.f_code.co_filename, step.tb_lineno
         step = step.tb_next
     return found

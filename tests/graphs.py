@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
+from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 import sparseops as so
@@ -12,6 +13,24 @@ SIDE = 3
 STYPES = ("dense", "row_sparse", "csr")
 UNARY = (so.negative, so.square, so.transpose, so.exp, so.relu)
 BINARY = (so.add, so.subtract, so.multiply, so.dot)
+
+
+def law(*strategies):
+    """A test of a law; its `tried` looks for a first counterexample, and leaves no trace."""
+
+    def decorate(function):
+        test = settings(max_examples=25, deadline=None)(given(*strategies)(function))
+        few = settings(
+            max_examples=200,
+            deadline=None,
+            phases=[Phase.generate],
+            database=None,
+            print_blob=False,
+        )
+        test.tried = few(given(*strategies)(function))
+        return test
+
+    return decorate
 
 
 class Line(NamedTuple):

@@ -1,5 +1,6 @@
 """The recorder of scipy arrays that become dense."""
 
+import linecache
 import threading
 from time import process_time
 
@@ -126,6 +127,18 @@ def test_an_exception_of_scipy_passes():
     with so.record_densification() as report, pytest.raises(ValueError):
         X + np.ones((7, 9))
     assert report.records == []
+
+
+def test_lines_of_programs_of_others_are_found():
+    networkx = pytest.importorskip("networkx")
+    graph = networkx.karate_club_graph()
+    with so.record_densification() as report:
+        networkx.laplacian_spectrum(graph)
+        networkx.to_scipy_sparse_array(graph).toarray()  # of our own
+    theirs, ours = sorted(report, key=lambda record: record.where[0] == __file__)
+    assert theirs.where[0].endswith("networkx/linalg/spectrum.py")
+    assert "todense" in linecache.getline(*theirs.where)
+    assert ours.where == (__file__, line_of("# of our own"))
 
 
 @pytest.mark.slow

@@ -2,13 +2,17 @@
 
 import json
 import re
+import sys
 import xml.etree.ElementTree as ElementTree
+from inspect import signature
+from itertools import product
 
 import numpy as np
 import pytest
 from user_operators import restore_registry
 
 import sparseops as so
+from sparseops import operators
 from sparseops.cli import main
 
 N, D = 8192, 1_000_000
@@ -32,6 +36,14 @@ def densifying(x, w):
     """A function that makes its sparse input dense."""
     shifted = so.exp(x)  # the dense line
     return so.sum(so.dot(shifted, w))
+
+
+def failing(x):
+    raise ValueError("on purpose")
+
+
+def identity(x):
+    return x
 
 
 def factorization_machine(x, w, v, y):
@@ -107,6 +119,69 @@ def test_storages_and_bytes_are_those_of_running(function, inputs, wrt):
     assert [(f.operator, f.stypes, f.bytes_sparse, f.bytes_dense) for f in report.fallbacks] == [
         (r.operator, r.stypes, r.bytes_sparse, r.bytes_dense) for r in records
     ]
+
+
+@pytest.mark.parametrize(
+    "function, inputs, wrt",
+    [
+        (factorization_machine, machine_inputs(), ("w", "v")),
+        (graph_convolution, convolution_inputs(), ("w1", "w2")),
+    ],
+)
+def test_every_value_has_the_storage_and_bytes_that_running_gives(
+    function, inputs, wrt, monkeypatch
+):
+    made = []
+
+    def note(plan, args, results, state):
+        for x in results:
+            # A call that casts its result is one line of the report.
+            operator = plan.operator.__name__
+            operator = made.pop()[0] if operator == "cast_storage" else operator
+            made.append((operator, x.spec, x.nbytes))
+        record(plan, args, results, state)
+
+    record = operators.record
+    monkeypatch.setattr(operators, "record", note)
+    sources = [
+        x for x, name in zip(inputs, signature(function).parameters, strict=True) if name in wrt
+    ]
+    with so.Tape(), so.Tape() as tape:
+        y = function(*inputs)
+        tape.gradient(y, sources)  # whose calls the outer tape records
+    monkeypatch.undo()
+    report = so.explain(function, *inputs, wrt=wrt)
+    said = [(line.operator, *line.specs, line.bytes) for line in report.calls]
+    assert sorted(said, key=str) == sorted(made, key=str)
+
+
+SHAPES = [(3, 4), (1, 4), (3, 1), (4,), (1, 1)]
+
+
+@pytest.mark.parametrize("operator", [so.add, so.multiply, so.maximum, so.greater, so.dot])
+def test_fallbacks_of_broadcasting_are_foreseen(operator):
+    """Kernels report what fills a result of which no dense array had the size."""
+    for shapes in product(SHAPES, SHAPES):
+        for stypes in (("csr", "dense"), ("dense", "row_sparse"), ("row_sparse", "row_sparse")):
+            if any(s == "csr" and len(shape) != 2 for shape, s in zip(shapes, stypes, strict=True)):
+                continue
+            pair = [so.array(np.ones(x), stype=s) for x, s in zip(shapes, stypes, strict=True)]
+            try:
+                with so.fallback("allow") as records:
+                    operator(*pair)
+            except so.ShapeError:
+                continue
+            found = so.explain(lambda a, b: operator(a, b), *pair).fallbacks
+            said = [(f.operator, f.stypes, f.bytes_sparse, f.bytes_dense) for f in found]
+            assert said == [(r.operator, r.stypes, r.bytes_sparse, r.bytes_dense) for r in records]
+
+
+def test_centering_is_seen_to_densify_and_what_is_suggested_helps():
+    x = so.random((5, 4), density=0.5, rng=0)
+    (found,) = so.explain(lambda x: x - so.mean(x, axis=0), x.spec).fallbacks
+    assert found.suggestion == 'so.subtract(x.tostype("dense"), so.mean(x, axis=0))'
+    pasted = eval(f"lambda x: {found.suggestion}", {"so": so})
+    assert not so.explain(pasted, x.spec).fallbacks
 
 
 def test_bounds_hold():
@@ -212,13 +287,27 @@ def test_boxes_of_the_drawing_do_not_overlap(function, inputs, wrt):
     assert len(boxes) == len(inputs) + len(so.explain(function, *inputs, wrt=wrt).calls)
 
 
-def test_more_than_two_hundred_values_are_not_drawn():
+def test_more_than_two_hundred_values_are_drawn_by_graphviz_alone(monkeypatch, tmp_path):
     def chain(x):
         for _ in range(300):
             x = -x
         return x
 
-    assert "too many to draw" in so.explain(chain, so.Spec(3)).to_svg()
+    monkeypatch.setattr("shutil.which", lambda name: None)
+    report = so.explain(chain, so.Spec(3))
+    assert "too many to draw" in report.to_svg()
+    dot = tmp_path / "dot"
+    dot.write_text(f"#!{sys.executable}\nimport sys\nprint('<?xml?><svg>', len(sys.stdin.read()))")
+    dot.chmod(0o755)
+    monkeypatch.setattr("shutil.which", lambda name: str(dot))
+    assert report.to_svg() == f"<svg> {len(report.to_dot())}\n"
+    dot.write_text(f"#!{sys.executable}\nraise SystemExit(1)")
+    assert "too many to draw" in report.to_svg()
+
+
+def test_names_are_quoted_for_graphviz():
+    dot = so.explain(lambda x: -x['a"b\\'], {'a"b\\': so.Spec(3)}).to_dot()
+    assert '"x.a\\"b\\\\\\\\" ->' in dot or '"x.a\\"b\\\\" ->' in dot
 
 
 def test_the_command_explains_and_fails_where_asked(capsys, tmp_path):
@@ -244,11 +333,25 @@ def test_the_command_explains_and_fails_where_asked(capsys, tmp_path):
         (["tests.test_explain"], "module:function"),
         (["tests.test_explain:nothing"], "nothing"),
         (["no_such_module_here:f"], "no_such_module_here"),
+        (["tests/test_explain.py:f"], "names a file; the module is"),
+        (["tests.test_explain:N", "--spec=x: float32[3]"], "a function is traced, not int"),
+        (["tests.test_explain:densifying", "--spec=x: float32[3,4] csr"], "argument: 'w'"),
+        (["tests.test_explain:failing", "--spec=x: float32[3]"], "ValueError: on purpose"),
+        (["tests.test_explain:identity", "--spec=x: float32[3]", "--wrt=y"], "no input 'y'"),
+        (["tests.test_explain:identity", "--spec=x: float32[3,4] csr nnz=13"], "stores 0 to 12"),
         (["tests.test_explain:densifying", "--spec=x float32"], "is not of the form"),
         (["tests.test_explain:densifying", "--spec=x: float32[?,3]"], "length '?' is not known"),
         (["tests.test_explain:densifying", "--spec=x: float32[-1,3]"], "length '-1'"),
     ],
 )
-def test_the_command_says_what_is_wrong(capsys, argv, text):
+def test_the_command_says_what_is_wrong_in_one_line(capsys, argv, text):
     assert main(["explain", *argv]) == 1
-    assert text in capsys.readouterr().err
+    printed = capsys.readouterr().err
+    assert text in printed
+    assert printed.count("\n") == 1
+
+
+def test_the_command_takes_inputs_in_any_order(capsys):
+    specs = ["--spec=w: float32[4,1]", "--spec=x: float32[3,4] csr"]
+    assert main(["explain", "tests.test_explain:densifying", *specs]) == 0
+    assert capsys.readouterr().out.splitlines()[1].startswith("x ")

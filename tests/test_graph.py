@@ -6,6 +6,7 @@ from time import perf_counter
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from user_operators import restore_registry
 
 import sparseops as so
@@ -124,6 +125,70 @@ def looping(x):
 def test_what_needs_values_is_refused_with_a_way_out(function, text):
     with pytest.raises(so.SparseOpsError, match=text):
         so.trace(function)(X)
+
+
+def test_containers_without_end_are_refused():
+    def itself(x):
+        found = [x]
+        found.append(found)
+        return found
+
+    def deep(x):
+        for _ in range(5000):
+            x = {"inner": x}
+        return x
+
+    for function in (itself, deep):
+        with pytest.raises(ValueError, match="64 levels deep, or a container holds itself"):
+            so.trace(function)(X)
+    with pytest.raises(ValueError, match="64 levels deep"):
+        so.trace(lambda x: 1)(itself(X))
+    with pytest.raises(ValueError, match="64 levels deep"):
+        so.infer_storage(itself, x="csr")
+    with pytest.raises(so.StorageError, match="calls itself without end"):
+        so.infer_storage(endless, x="csr")
+    with pytest.raises(so.StorageError, match="returned NoneType; it returns arrays"):
+        so.infer_storage(lambda x: None, x="csr")
+
+
+def test_a_function_is_called_as_it_can_be():
+    with pytest.raises(TypeError, match=r"2 specs given, and the function takes \(x\)"):
+        so.trace(branches)(X, X)
+    with pytest.raises(TypeError, match="missing a required argument: 'w'"):
+        so.trace(lambda x, *, w: x)(X)
+    with pytest.raises(TypeError, match="a function is traced, not int"):
+        so.trace(3)(X)
+
+
+def by_scipy(x):
+    return sp.csr_array(np.eye(4)) @ x  # the product of scipy
+
+
+def test_what_other_libraries_take_is_refused_at_the_user_s_line():
+    line = line_of("# the product of scipy")
+    with pytest.raises(so.SparseOpsError, match=rf"{line}: .* write so.dot\(matrix, x\)"):
+        so.trace(by_scipy)(X)
+    for way in (
+        lambda x: so.dot(sp.csr_array(np.eye(4)), x),
+        lambda x: x @ sp.csr_array(np.eye(6)),
+    ):
+        assert so.trace(way)(X).outputs == [so.Spec((4, 6), float, "csr")]
+
+
+def test_divmod_is_traced():
+    assert [s.shape for s in so.trace(lambda x: divmod(x, 2))(X).outputs] == [(4, 6), (4, 6)]
+    assert so.trace(lambda x: divmod(2, x))(so.Spec(3)).outputs == [so.Spec(3), so.Spec(3)]
+
+
+def test_an_unknown_operator_is_named_with_its_line():
+    with pytest.raises(so.SparseOpsError, match=f"{__file__}:.*no_such.*made by @so.operator"):
+        so.trace(lambda x: so.no_such(x))(X)
+
+
+def test_text_of_a_traced_value_has_no_digits():
+    assert so.trace(lambda x: x if f"{x}" else -x)(X).outputs == [X]
+    with pytest.raises(so.SparseOpsError, match="text takes the values"):
+        so.trace(lambda x: f"{x:.2f}")(X)
 
 
 def test_the_error_names_the_line_that_branches():
@@ -285,3 +350,39 @@ def test_ten_thousand_calls_are_inferred_in_half_a_second():
         best = min(best, perf_counter() - start)
     assert len(graph.calls) == 10_000
     assert best < 0.5
+
+
+def growing(x):
+    y = x
+    for _ in range(2000):
+        y = so.concat(y, x, axis=0)
+    return y
+
+
+def test_inference_does_not_slow_down_where_each_call_has_a_new_shape():
+    graph = so.trace(growing)(so.Spec((4, 6), "float32", "undefined"))
+    best = np.inf
+    for stype in ("csr", "row_sparse", "dense"):
+        start = perf_counter()
+        inferred = graph.infer(x=stype)
+        best = min(best, perf_counter() - start)
+    assert inferred.outputs == [so.Spec((4 * 2001, 6), "float32")]
+    assert best < 0.5
+
+
+def test_the_gradient_of_a_long_program_is_linear():
+    def seconds(count):
+        def chain(x):
+            y = x
+            for _ in range(count):
+                y = -(y * x)
+            return so.sum(y)
+
+        graph, best = so.trace(chain)(X), np.inf
+        for _ in range(2):
+            start = perf_counter()
+            graph.gradient("x")
+            best = min(best, perf_counter() - start)
+        return best
+
+    assert seconds(2000) < 16 * seconds(500)

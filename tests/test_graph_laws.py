@@ -2,13 +2,11 @@
 
 import numpy as np
 import pytest
-from graphs import BINARY, STYPES, programs
-from hypothesis import given, settings
+from graphs import BINARY, STYPES, law, programs
 from hypothesis import strategies as st
 
 import sparseops as so
 
-laws = settings(max_examples=25, deadline=None)
 pytestmark = pytest.mark.filterwarnings("ignore::sparseops.FallbackWarning")
 
 
@@ -20,8 +18,7 @@ def signatures(graph):
     return [step.plan.rule for step in graph.assignment.steps]
 
 
-@laws
-@given(programs(), st.data())
+@law(programs(), st.data())
 def test_declared_values_are_kept(drawn, data):
     graph = so.trace(drawn.function)(*drawn.specs)
     for name, spec in zip(graph.inputs, drawn.specs, strict=True):
@@ -33,8 +30,7 @@ def test_declared_values_are_kept(drawn, data):
         assert storages(graph.infer(**{name: stype}))[name] == stype
 
 
-@laws
-@given(programs())
+@law(programs())
 def test_inference_is_idempotent(drawn):
     graph = so.trace(drawn.function)(*drawn.specs)
     again = graph.infer()
@@ -42,8 +38,7 @@ def test_inference_is_idempotent(drawn):
     assert signatures(again) == signatures(graph)
 
 
-@laws
-@given(programs(), st.data())
+@law(programs(), st.data())
 def test_declaring_what_is_inferred_changes_nothing(drawn, data):
     graph = so.trace(drawn.function)(*drawn.specs)
     found = storages(graph)
@@ -54,8 +49,7 @@ def test_declaring_what_is_inferred_changes_nothing(drawn, data):
         assert signatures(stable) == signatures(graph)
 
 
-@laws
-@given(st.sampled_from(BINARY), st.data())
+@law(st.sampled_from(BINARY), st.data())
 def test_a_graph_of_one_call_is_the_call(operator, data):
     some = st.sampled_from((*STYPES, "undefined"))
     a, b = (so.Spec((3, 3), float, data.draw(some)) for _ in range(2))
@@ -64,8 +58,7 @@ def test_a_graph_of_one_call_is_the_call(operator, data):
     assert graph.outputs == [operator.infer(a, b, outputs=declared)]
 
 
-@laws
-@given(programs())
+@law(programs())
 def test_a_run_is_eager_execution_on_the_inferred_inputs(drawn):
     graph = so.trace(drawn.function)(*drawn.specs)
     arrays = drawn.arrays([spec.stype for spec in graph.inputs.values()])
@@ -82,9 +75,8 @@ def test_a_run_is_eager_execution_on_the_inferred_inputs(drawn):
     ]
 
 
-@laws
-@given(programs(stypes=STYPES), st.randoms(use_true_random=False))
-def test_with_declared_inputs_order_and_dead_calls_do_not_count(drawn, random):
+@law(programs(stypes=STYPES), st.randoms(use_true_random=False))
+def test_order_and_dead_calls_do_not_count_with_declared_inputs(drawn, random):
     graph = so.trace(drawn.function)(*drawn.specs)
     shuffled = _reordered(drawn, random, dead=True)
     pruned = _reordered(drawn, random, dead=False)
@@ -112,8 +104,7 @@ def _reordered(drawn, random, dead):
     return drawn._replace(lines=tuple(lines), outputs=tuple(places[at] for at in drawn.outputs))
 
 
-@laws
-@given(programs(stypes=STYPES, most=6), st.sampled_from((None, *STYPES)))
+@law(programs(stypes=STYPES, most=6), st.sampled_from((None, *STYPES)))
 def test_tape_and_graph_agree_on_gradients(drawn, ask):
     def loss(*inputs):
         return so.sum(drawn.function(*inputs)[0])
@@ -137,8 +128,7 @@ def _key(record):
     return record.operator, record.stypes, record.reason, record.bytes_dense
 
 
-@laws
-@given(programs(stypes=STYPES), st.integers(2, 4))
+@law(programs(stypes=STYPES), st.integers(2, 4))
 def test_several_workers_give_what_one_gives(drawn, workers):
     graph = so.trace(drawn.function)(*drawn.specs)
     arrays = drawn.arrays()
@@ -149,8 +139,7 @@ def test_several_workers_give_what_one_gives(drawn, workers):
         np.testing.assert_array_equal(x.asnumpy(), y.asnumpy())
 
 
-@laws
-@given(programs(), st.data())
+@law(programs(), st.data())
 def test_asking_for_gradients_changes_no_forward_storage(drawn, data):
     graph = so.trace(drawn.function)(*drawn.specs)
     before = storages(graph), signatures(graph)

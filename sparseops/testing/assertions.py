@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,8 @@ from sparseops.policy import Fallback, fallback
 from sparseops.spec import as_stype
 from sparseops.testing.dense import densify, difference, rounding
 from sparseops.testing.structure import fault
+
+_MOST_LISTED = 10
 
 
 def assert_allclose(
@@ -76,9 +79,13 @@ def assert_no_fallback() -> Iterator[list[Fallback]]:
     with fallback("allow", limit=None) as records:
         yield records
     if records:
-        listed = "\n".join(
+        different = dict.fromkeys(
             f"  {record}\n    at {':'.join(map(str, record.where))}" for record in records
         )
+        listed = [*islice(different, _MOST_LISTED)]
+        if len(different) > len(listed):
+            listed.append(f"  and {len(different) - len(listed)} others")
+        text = "\n".join(listed)
         raise AssertionError(
-            f"{len(records)} fallback{'s' * (len(records) > 1)} to dense:\n{listed}"
+            f"{len(records)} fallback{'s' * (len(records) > 1)} to dense:\n{text}"
         )
