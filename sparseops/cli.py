@@ -34,6 +34,7 @@ COMMANDS = {
     "info": Command(
         "sparseops.cli:info", "show versions, backends and settings, or a file's arrays"
     ),
+    "spy": Command("sparseops.io.commands:spy", "draw where a file's arrays store values"),
     "explain": Command("sparseops.explanation:main", "say where a function would densify, and why"),
     "check": Command("sparseops.testing.command:main", "try to break operators in every way"),
     "demo": Command("sparseops.demo:main", "train a text classifier with a custom sparse operator"),

@@ -1,4 +1,4 @@
-"""`sparseops info FILE` and `sparseops convert IN OUT`."""
+"""`sparseops info FILE`, `sparseops convert IN OUT` and `sparseops spy FILE`."""
 
 import numpy as np
 import pytest
@@ -96,3 +96,13 @@ def test_damaged_and_missing_files_are_status_one(tmp_path, capsys):
         assert cli.main(argv) == 1
         out, err = capsys.readouterr()
         assert err.startswith("sparseops: ") and str(tmp_path) in err
+
+
+def test_spy_draws_what_a_file_stores(rows, tmp_path, capsys):
+    picture = tmp_path / "rows.png"
+    assert cli.main(["spy", str(rows), "--base", "1", "--out", str(picture)]) == 0
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    assert "rows.png: float64[3,3] csr, 3 stored" in capsys.readouterr().out
+    assert cli.main(["spy", str(rows), "--base", "1", "--out", str(picture), "--name", "z"]) == 1
+    assert "nothing to draw; it has 'x', 'y'" in capsys.readouterr().err
+    assert cli.main(["spy", str(tmp_path / "no.mtx"), "--out", str(picture)]) == 1

@@ -1,4 +1,4 @@
-"""What `sparseops info FILE` and `sparseops convert IN OUT` do."""
+"""What `sparseops info FILE`, `sparseops convert IN OUT` and `sparseops spy FILE` do."""
 
 import argparse
 import os
@@ -47,6 +47,33 @@ def convert(argv: Sequence[str]) -> int:
     _kind(arguments.output)
     value = _read(arguments.input, arguments.base)
     _WRITERS[_kind(arguments.output)](arguments, value)
+    return 0
+
+
+def spy(argv: Sequence[str]) -> int:
+    """The exit status of drawing where the arrays of a file store values."""
+    parser = argparse.ArgumentParser(
+        "sparseops spy",
+        description="Draw where the arrays of a file store values. The file is told by the end of "
+        f"its name: {_KNOWN}.",
+    )
+    parser.add_argument("file", metavar="FILE", help="the file to read")
+    parser.add_argument("--out", metavar="PNG", required=True, help="the picture to write")
+    parser.add_argument("--name", help="which array, as `sparseops info FILE` calls it")
+    add_base(parser)
+    arguments = parser.parse_args(argv)
+    found = dict(_arrays(_read(arguments.file, arguments.base), ""))
+    drawn = [x for name, x in found.items() if arguments.name in (None, name) and x.ndim]
+    if not drawn:
+        listed = ", ".join(map(repr, found)) or "no arrays"
+        raise FormatError(f"{arguments.file}: nothing to draw; it has {listed}")
+    try:
+        axes = drawn[0].spy()
+    except ImportError as error:
+        print(f"sparseops: {error}", file=sys.stderr)
+        return 1
+    axes.figure.savefig(arguments.out, dpi=150)
+    print(f"{arguments.out}: {drawn[0].spec}, {drawn[0].nnz} stored")
     return 0
 
 

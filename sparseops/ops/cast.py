@@ -118,6 +118,10 @@ def cast(x, *, dtype):
     dtype : dtype-like
         Their new type; complex values do not become real ones, `real` and `imag` take their parts.
 
+    Notes
+    -----
+    O(values stored).
+
     Examples
     --------
     >>> import sparseops as so

@@ -97,7 +97,7 @@ def subtract(a, b):
 
     Notes
     -----
-    Cost and fallbacks are those of `add`.
+    O(nnz of both), or O(size) beside a dense array; fallbacks are those of `add`.
 
     Examples
     --------

@@ -170,6 +170,10 @@ def scatter(values, *ids, key=(), shape):
     NDArray
         Dense, if `values` are, unless another storage is declared; else what `gather` reads such
         `values` from. float16 is added up in float32.
+
+    Notes
+    -----
+    O(values + result).
     """
     shape = as_shape(shape)
     check_key(shape, ids, key)

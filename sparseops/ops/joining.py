@@ -152,9 +152,7 @@ def _parts(g, arrays, axis):
     axis %= g.ndim
     ends = _ends(arrays, axis)
     if axis == 0:
-        return [
-            slice_rows(g, s, count=e - s, step=1) for s, e in zip(ends, ends[1:], strict=False)
-        ]
+        return [slice_rows(g, s, count=e - s, step=1) for s, e in zip(ends, ends[1:], strict=False)]
     return [
         slice_columns(g, start=s, stop=e, axis=axis) for s, e in zip(ends, ends[1:], strict=False)
     ]

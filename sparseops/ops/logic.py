@@ -72,7 +72,7 @@ x : array of any storage
 Returns
 -------
 NDArray
-    Dense; {zero}, so a sparse `x` falls back to dense, on record.{raises}
+    Dense; {zero}, so a sparse `x` falls back to dense, on record. O(size).{raises}
 
 Examples
 --------

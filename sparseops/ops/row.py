@@ -30,8 +30,8 @@ def row(x, index):
 
     Notes
     -----
-    One plan serves all rows. The gradient by a dense `x` is row_sparse where no storage is asked
-    for.
+    O(row), and O(log rows stored) to find it in row_sparse. One plan serves all rows. The gradient
+    by a dense `x` is row_sparse where no storage is asked for.
 
     Examples
     --------

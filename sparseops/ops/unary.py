@@ -263,7 +263,7 @@ def sigmoid(x):
 
     Notes
     -----
-    The gradient by `x` is ``g * out * (1 - out)``.
+    O(size). The gradient by `x` is ``g * out * (1 - out)``.
 
     Examples
     --------

@@ -86,6 +86,4 @@ def assert_no_fallback() -> Iterator[list[Fallback]]:
         if len(different) > len(listed):
             listed.append(f"  and {len(different) - len(listed)} others")
         text = "\n".join(listed)
-        raise AssertionError(
-            f"{len(records)} fallback{'s' * (len(records) > 1)} to dense:\n{text}"
-        )
+        raise AssertionError(f"{len(records)} fallback{'s' * (len(records) > 1)} to dense:\n{text}")
