@@ -11,7 +11,7 @@ from sparseops.nesting import form_of_nest, map_leaves, walk_leaves
 from sparseops.program import Assignment, Node, Program, Value
 from sparseops.spec import Spec, as_stype
 from sparseops.traced import Traced
-from sparseops.tracing import Tracer, check_storages
+from sparseops.tracing import Tracer, check_storages, without_collection
 
 
 class Graph:
@@ -103,7 +103,8 @@ class Graph:
             if name not in values:
                 raise TypeError(f"the graph has no value {name!r}; it has {', '.join(values)}")
             wanted[values[name].number] = as_stype(stype)
-        assignment = self._assign(wanted)
+        with without_collection():
+            assignment = self._assign(wanted)
         check_storages(self._seen, self.program, assignment)
         return self._with(self.program, assignment, self._results, wanted)
 
@@ -130,7 +131,8 @@ class Graph:
         single = isinstance(wrt, (str, int))
         sources = [self.source(name) for name in ([wrt] if single else wrt)]
         targets = [value for _, value in self.leaves()]
-        found = differentiate(self.program, self.assignment, targets, sources, stypes)
+        with without_collection():
+            found = differentiate(self.program, self.assignment, targets, sources, stypes)
         results = found.gradients[0] if single else found.gradients
         graph = self._with(found.program, found.assignment, results, {})
         graph._arguments = found.arguments(self._arguments)

@@ -1,7 +1,10 @@
 """Running a function on values that do not exist, and taking down the operators that it calls."""
 
+import gc
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from sparseops.backend import Backend
@@ -18,6 +21,30 @@ from sparseops.spec import Spec
 from sparseops.traced import Traced, TraceError, last_user_line, raise_at, user_frame
 
 _MOST_CALLS = 200_000
+_lock = threading.Lock()
+_without_collection = {"blocks": 0, "before": True}
+
+
+@contextmanager
+def without_collection() -> Iterator[None]:
+    """Put off Python's search for garbage in cycles, in a block that makes none.
+
+    Each search visits all calls that were made so far, which takes longer than making them. Blocks
+    of several threads may overlap; the last one to end restores what was before the first.
+    """
+    state = _without_collection
+    with _lock:
+        if not state["blocks"]:
+            state["before"] = gc.isenabled()
+            gc.disable()
+        state["blocks"] += 1
+    try:
+        yield
+    finally:
+        with _lock:
+            state["blocks"] -= 1
+            if not state["blocks"] and state["before"]:
+                gc.enable()
 
 
 class Tracer:

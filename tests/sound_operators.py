@@ -70,7 +70,7 @@ def _added_gradient(g, arrays):
 
 
 def sum_of(arrays):
-    total = arrays[0]
+    total = arrays[0].astype(np.result_type(*arrays))
     for x in arrays[1:]:
         total = total + x
     return total

@@ -1,5 +1,7 @@
 """Graphs of gradients: known before values exist, and equal to those of tapes."""
 
+import gc
+
 import numpy as np
 import pytest
 
@@ -80,3 +82,20 @@ def test_integers_have_no_gradient():
         so.trace(lambda x, w: so.sum(w))(so.Spec(3, "int64"), so.Spec(2)).gradient("x")
     with pytest.raises(TypeError, match="no input 'z'"):
         so.trace(lambda x: so.sum(x))(so.Spec(3)).gradient("z")
+
+
+def test_the_search_for_garbage_goes_on_afterwards():
+    graph = so.trace(lambda x: so.sum(so.exp(x)))(so.Spec(3))
+    assert gc.isenabled()
+    graph.gradient("x")
+    with pytest.raises(TypeError):
+        graph.gradient("y")
+    with pytest.raises(so.StorageError):
+        graph.gradient("x", stypes="csr").run(so.array([1.0]), 1, 2)
+    assert gc.isenabled()
+    gc.disable()
+    try:
+        graph.infer()
+        assert not gc.isenabled()
+    finally:
+        gc.enable()
