@@ -7,6 +7,7 @@ what is wrong raises FormatError with the file and the line or member, and nothi
 
 from sparseops.io.archive import load, save
 from sparseops.io.batching import Batches, batches
+from sparseops.io.categoricals import from_categoricals
 from sparseops.io.libsvm import read_libsvm, read_libsvm_batches
 from sparseops.io.libsvm_text import write_libsvm
 from sparseops.io.matrix_market import read_mtx, write_mtx
@@ -14,6 +15,7 @@ from sparseops.io.matrix_market import read_mtx, write_mtx
 __all__ = [
     "Batches",
     "batches",
+    "from_categoricals",
     "load",
     "read_libsvm",
     "read_libsvm_batches",
