@@ -59,6 +59,9 @@ class Members:
                 raise FormatError(f"member {_shown(name)} is no array: its name ends in {_END}")
             if name in self.infos:
                 raise FormatError(f"member {_shown(name)} stands twice")
+            if not 0 <= info.header_offset < size:
+                at = info.header_offset
+                raise FormatError(f"member {_shown(name)} starts at byte {at} of {size}")
             if info.flag_bits & _ENCRYPTED:
                 raise FormatError(f"member {_shown(name)} is encrypted")
             if info.compress_type not in (ZIP_STORED, ZIP_DEFLATED):
