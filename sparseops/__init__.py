@@ -16,6 +16,7 @@ from sparseops.errors import (
     ShapeError,
     SparseOpsError,
     StorageError,
+    TraceError,
 )
 from sparseops.ndarray import NDArray
 from sparseops.operators import Operator, operator
@@ -58,6 +59,7 @@ __all__ = [
     "StorageError",
     "StorageType",
     "Tape",
+    "TraceError",
     "array",
     "asarray",
     "csr_array",

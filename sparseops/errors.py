@@ -61,3 +61,7 @@ class BackendError(SparseOpsError, RuntimeError):
 
 class GradientError(SparseOpsError, RuntimeError):
     """A gradient that nobody declared, or that the tape can no longer compute."""
+
+
+class TraceError(SparseOpsError, TypeError):
+    """A function that cannot be traced: it reads values, or returns something else than arrays."""

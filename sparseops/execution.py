@@ -9,7 +9,7 @@ from threading import Thread
 from typing import Any
 
 from sparseops.ndarray import NDArray
-from sparseops.policy import report
+from sparseops.policy import report, traced_at
 from sparseops.program import Assignment, Node, Program, Value
 
 
@@ -43,7 +43,14 @@ class Execution:
 
     def call(self, index: int) -> tuple[NDArray, ...]:
         """The results of call number `index`."""
-        node, filled = self._nodes[index], self._steps[index].filled
+        node = self._nodes[index]
+        token = traced_at.set(node.where if node.where[1] else None)
+        try:
+            return self._call(node, self._steps[index].filled)
+        finally:
+            traced_at.reset(token)
+
+    def _call(self, node: Node, filled: Sequence[str]) -> tuple[NDArray, ...]:
         args = [self.values[x.number] if type(x) is Value else x for x in node.args]
         if node.cause is not None:
             size = sum(self.values[value.number].nbytes for value in node.cause.sparse)

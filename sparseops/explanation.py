@@ -9,11 +9,11 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from sparseops.errors import FormatError, SparseOpsError
+from sparseops.errors import FormatError, SparseOpsError, TraceError
 from sparseops.listing import as_text
 from sparseops.report import Report, explain
 from sparseops.spec import Spec
-from sparseops.traced import TraceError, last_user_line
+from sparseops.traced import last_user_line
 
 _FORM = "NAME: DTYPE[LENGTHS] [STORAGE] [nnz=COUNT or nnz=COUNT/row]"
 _SPEC = re.compile(

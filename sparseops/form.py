@@ -25,5 +25,6 @@ def form_of(known: Storage | Spec, backend: Backend) -> Form:
     if form is None:
         if len(_forms) >= 4096:
             _forms.clear()
-        form = _forms[key] = Form(Spec(known.shape, known.dtype, known.stype), backend)
+        spec = known if type(known) is Spec else Spec(known.shape, known.dtype, known.stype)
+        form = _forms[key] = Form(spec, backend)
     return form

@@ -6,13 +6,12 @@ from typing import Any
 
 from sparseops.backend import get_backend
 from sparseops.constructors import asarray
-from sparseops.errors import ShapeError, StorageError
+from sparseops.errors import ShapeError, StorageError, TraceError
 from sparseops.ndarray import NDArray
 from sparseops.nesting import walk_leaves
 from sparseops.program import Program
 from sparseops.signature import NUMBERS
 from sparseops.spec import Spec
-from sparseops.traced import TraceError
 from sparseops.tracing import Tracer
 
 _BY_POSITION = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)

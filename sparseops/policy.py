@@ -70,6 +70,8 @@ class _Policy:
 
 _current: ContextVar[_Policy | None] = ContextVar("fallback policy", default=None)
 _default: list[_Policy] = []
+#: The line to name instead of the caller's: where a graph that runs now was traced.
+traced_at: ContextVar[tuple[str, int] | None] = ContextVar("traced at", default=None)
 
 
 @contextmanager
@@ -116,7 +118,7 @@ def report(
 ) -> None:
     """Put one fallback before the current policy; raises DensifyError if it is refused."""
     frame = _user_frame()
-    where = (frame.f_code.co_filename, frame.f_lineno)
+    where = traced_at.get() or (frame.f_code.co_filename, frame.f_lineno)
     record = Fallback(operator, stypes, reason, bytes_sparse, bytes_dense, where)
     policy = _current.get() or _default_policy()
     if policy.limit is not None and bytes_dense > policy.limit:

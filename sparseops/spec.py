@@ -123,6 +123,9 @@ class Spec:
 
 def as_shape(shape: Any) -> tuple[int, ...]:
     """`shape` as a tuple of non-negative Python integers."""
+    if type(shape) is tuple and len(shape) < 5 and all([type(n) is int for n in shape]):
+        if not shape or (min(shape) >= 0 and max(shape) < 2**63):
+            return shape
     # Arrays of another dimension are not lists of lengths, though their type is iterable.
     several = type(shape) is tuple or (
         isinstance(shape, Iterable) and getattr(shape, "ndim", 1) == 1
@@ -158,6 +161,8 @@ def as_dtype(dtype: Any) -> np.dtype:
 
 def as_stype(stype: Any, *, known: bool = False) -> str:
     """`stype` as a plain string, one of the storage types' names; one of an array if `known`."""
+    if type(stype) is str and stype in STORAGES:
+        return stype
     try:
         found = StorageType(stype).value
     except ValueError:

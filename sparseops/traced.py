@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from sparseops.backend import Backend
-from sparseops.errors import SparseOpsError
+from sparseops.errors import TraceError
 from sparseops.operand import Operand
 from sparseops.operators import Operator
 from sparseops.program import Value
@@ -23,10 +23,6 @@ _LIBRARIES = ("numpy.", "scipy.")
 _VALUES = (
     "data indices indptr aux storage nnz nbytes item asnumpy asscipy version token writing copy to"
 ).split()
-
-
-class TraceError(SparseOpsError, TypeError):
-    """A function that cannot be traced: it reads values, or returns something else than arrays."""
 
 
 def user_frame() -> FrameType:

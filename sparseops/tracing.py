@@ -9,7 +9,7 @@ from typing import Any
 
 from sparseops.backend import Backend
 from sparseops.constructors import array
-from sparseops.errors import BackendError, StorageError
+from sparseops.errors import BackendError, StorageError, TraceError
 from sparseops.ndarray import NDArray
 from sparseops.nesting import map_leaves, walk_leaves
 from sparseops.operators import Operator
@@ -18,7 +18,7 @@ from sparseops.program import Assignment, Cause, Node, Program, Value
 from sparseops.settling import Settled
 from sparseops.signature import NUMBERS
 from sparseops.spec import Spec
-from sparseops.traced import Traced, TraceError, last_user_line, raise_at, user_frame
+from sparseops.traced import Traced, last_user_line, raise_at, user_frame
 
 _MOST_CALLS = 200_000
 _lock = threading.Lock()

@@ -386,3 +386,17 @@ def test_the_gradient_of_a_long_program_is_linear():
         return best
 
     assert seconds(2000) < 16 * seconds(500)
+
+
+def test_a_fallback_of_a_run_names_the_line_that_was_traced():
+    def f(x):
+        return so.exp(x) + so.sum(so.exp(x * 2))  # falls back twice
+
+    graph = so.trace(f)(X)
+    with so.fallback("allow") as records:
+        graph.run(example(), workers=2)
+        graph.gradient("x").run(example(), so.zeros((4, 6), "float32"))
+    assert {record.where for record in records} == {(__file__, line_of("# falls back twice"))}
+    with pytest.warns(so.FallbackWarning) as caught:
+        graph.run(example())
+    assert {w.lineno for w in caught} == {line_of("# falls back twice")}

@@ -29,6 +29,8 @@ def slope(
         values = sample.values.copy()
         values[place] += offset
         inputs = list(slopes.inputs)
+        for state in run.states:  # which an earlier call has changed
+            inputs[state] = run.case.samples[state].array()
         inputs[slot] = restored(inputs[slot], values)
         return slopes.weighted(run.subject.call(inputs, run.params, run.case.declared)[0])
 

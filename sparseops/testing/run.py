@@ -69,9 +69,13 @@ class Run:
     @cached_property
     def dense(self) -> tuple[np.ndarray, ...]:
         """The results as dense arrays of NumPy, new values of states behind them."""
+        return tuple(map(densify, (*self.results, *(self.inputs[slot] for slot in self.states))))
+
+    @property
+    def states(self) -> list[int]:
+        """The slots of inputs that the operator changes."""
         operator = self.subject.operator
-        states = [] if operator is None else [operator.inputs.index(n) for n in operator.mutates]
-        return tuple(map(densify, (*self.results, *(self.inputs[slot] for slot in states))))
+        return [] if operator is None else [operator.inputs.index(n) for n in operator.mutates]
 
     @cached_property
     def refused(self) -> bool:
