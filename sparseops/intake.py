@@ -10,7 +10,7 @@ import numpy as np
 from sparseops.backend import Backend
 from sparseops.errors import BackendError, DTypeError, FormatError, ShapeError, StorageError
 from sparseops.ndarray import NDArray
-from sparseops.spec import as_dtype, as_shape, type_names
+from sparseops.spec import Spec, as_dtype, as_shape, type_names
 from sparseops.storage import Storage, index_dtype
 
 
@@ -23,6 +23,8 @@ def as_values(obj: Any, backend: Backend, dtype: Any) -> Any:
             f"a {type(obj).__name__} storage is what kernels compute with; operators take arrays: "
             "use its .data, .indices and .indptr"
         )
+    if isinstance(obj, Spec):
+        raise StorageError("a Spec has no values; so.trace and so.explain run functions on Specs")
     if _has_arrays(obj):
         raise StorageError(
             "a list of NDArrays is no array; give arrays one by one, as in so.concat(x, y)"

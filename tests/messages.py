@@ -93,6 +93,7 @@ PROGRAMS = {
         "so.zeros(3, backend='cupyx')",
     ],
     "intake.py": [
+        "so.sum(so.Spec((3, 4)))",
         "so.csr_array((so.zeros(1), [0], [0, 1]))",
         "so.array(x.storage)",
         "so.array([d, d])",
