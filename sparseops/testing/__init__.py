@@ -8,6 +8,7 @@ from typing import Any
 
 from sparseops.testing.assertions import assert_allclose, assert_no_fallback, assert_storage
 from sparseops.testing.check import check_operator
+from sparseops.testing.graph_laws import check_graph
 from sparseops.testing.inference import check_inference
 from sparseops.testing.layout import laid_out
 from sparseops.testing.minimise import minimise
