@@ -123,15 +123,16 @@ def report(
     policy = _current.get() or _default_policy()
     if policy.limit is not None and bytes_dense > policy.limit:
         raise DensifyError(
-            f"{record}, above the limit of {format_bytes(policy.limit)}; keep the arrays sparse, "
-            f"or raise it: so.fallback('warn', limit='{-(-bytes_dense // 2**30)} GiB')",
+            f"{record}, above the limit of {format_bytes(policy.limit)}; so.explain says how to "
+            "stay sparse; to have the dense copies, write\n"
+            f"with so.fallback('warn', limit='{-(-bytes_dense // 2**30)} GiB'): ...",
             operator=operator,
             declared=stypes,
         )
     if policy.action == "error":
         raise DensifyError(
             f"{record}; declare a signature for it, make the dense copy yourself with "
-            "x.tostype('dense'), or allow it: so.fallback('allow')",
+            "x.tostype('dense'), or allow it by\nwith so.fallback('allow'): ...",
             operator=operator,
             declared=stypes,
         )

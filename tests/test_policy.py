@@ -236,3 +236,16 @@ def test_a_gradient_computed_dense_and_asked_sparse_is_recorded(op):
     with so.fallback("allow") as records:
         g = tape.gradient(y, w, output_gradients=np.ones(SHAPE), stypes="row_sparse")
     assert g.stype == "row_sparse" and [r.bytes_dense for r in records] == [DENSE]
+
+
+@pytest.mark.parametrize("action, limit", [("error", "1 GiB"), ("warn", "1 KiB")])
+def test_the_last_line_of_a_refusal_is_a_change_that_works_when_pasted(action, limit):
+    x = so.csr_array(([1.0], [3], [0, 1]), shape=(1, 1000))
+    with so.fallback(action, limit=limit), pytest.raises(so.DensifyError) as caught:
+        so.exp(x)
+    change = str(caught.value).splitlines()[-1]
+    if change.startswith("in exp("):
+        change = str(caught.value).splitlines()[-2]
+    scope = {"so": so, "x": x}
+    exec(change.replace("...", "y = so.exp(x)"), scope)
+    assert scope["y"].stype == "dense"
