@@ -131,11 +131,13 @@ def as_shape(shape: Any) -> tuple[int, ...]:
         isinstance(shape, Iterable) and getattr(shape, "ndim", 1) == 1
     )
     # Cut off, so that an endless iterator ends too.
-    lengths = islice(shape, _MOST_AXES + 1) if several else (shape,)
+    lengths = list(islice(shape, _MOST_AXES + 1)) if several else [shape]
     try:
         found = tuple([index(n) for n in lengths])
     except TypeError:
-        raise ShapeError(f"shape {shape!r} is not a tuple of integers") from None
+        found = None
+    if found is None or any([isinstance(n, bool) for n in lengths]):
+        raise ShapeError(f"shape {shape!r} is not a tuple of integers")
     if len(found) > _MOST_AXES:
         raise ShapeError(
             f"the shape has more than {_MOST_AXES} dimensions, the most that NumPy has"

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+import sparseops.demo.layer  # noqa: F401  declares the operator of the demo
 from sparseops.registry import operators
 
 ROWS = ["rowwise"]
@@ -169,6 +170,7 @@ def _cast(x, dtype):
 
 
 EXAMPLES: dict[str, list[dict[str, Any]]] = {
+    "project": [{"shapes": "(m,n),(n,k)->(m,k)", "reference": np.matmul}],
     "add_n": [
         {"shapes": "(m,n)...->(m,n)", "reference": _added, "traits": COMPLEX},
         {"shapes": "(m,n,k)...->(m,n,k)", "reference": _added},

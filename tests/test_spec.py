@@ -215,3 +215,11 @@ def test_shapes_broadcast_whose_size_numpy_cannot_count():
     assert broadcast((huge, huge), (huge, 1), (1,)) == (huge, huge)
     with pytest.raises(so.ShapeError, match=r"\(4611686018427387904, 2\) and \(3,\)"):
         broadcast((huge, 2), (3,))
+
+
+@pytest.mark.parametrize("shape", [True, (2, False), [True], np.bool_(True)])
+def test_truths_are_no_lengths(shape):
+    with pytest.raises(so.ShapeError, match="not a tuple of integers"):
+        so.Spec(shape)
+    with pytest.raises(so.ShapeError, match="not a tuple of integers"):
+        so.scatter_rows(so.zeros((1, 2)), [0], num_rows=True)
