@@ -66,7 +66,7 @@ def pytest_pycollect_makeitem(collector: Any, name: str, obj: Any) -> list[pytes
     from sparseops.testing.suite import law_checks
 
     return [
-        LawItem.from_parent(collector, name=f"{check.op.__name__}[{check.law}]", check=check)
+        LawItem.from_parent(collector, name=f"{check.op.__name__}-{check.law}", check=check)
         for check in law_checks(obj)
     ]
 

@@ -186,7 +186,7 @@ def run_pytest(folder, *arguments):
     loaded = any(point.name == "sparseops" for point in entry_points(group="pytest11"))
     plugin = () if loaded else ("-p", "pytest_sparseops")
     return subprocess.run(
-        [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *plugin, *arguments],
+        [sys.executable, "-m", "pytest", *plugin, *arguments],
         capture_output=True,
         text=True,
         cwd=folder,
@@ -199,12 +199,21 @@ def test_a_list_of_operators_in_a_test_module_is_a_test_for_each_law(module):
     (module / "test_ops.py").write_text("from ops import OPERATORS\n")
     found = run_pytest(module, "-v", "--sparseops-profile", "40")
     assert found.returncode == 1, found.stdout + found.stderr
-    assert "scale_rows[V1] FAILED" in found.stdout and "scale_rows[I1] PASSED" in found.stdout
-    assert "scale_rows[S1] SKIPPED" in found.stdout
+    assert "scale_rows-V1 FAILED" in found.stdout and "scale_rows-I1 PASSED" in found.stdout
+    assert "scale_rows-S1 SKIPPED" in found.stdout
     only = run_pytest(module, "-v", "-k", "I1 or I2", "--sparseops-profile", "40")
     assert only.returncode == 0 and "V1" not in only.stdout
     some = run_pytest(module, "-v", "--sparseops-laws", "G*", "--sparseops-profile", "40")
-    assert "G1" in some.stdout and "V1]" not in some.stdout
+    assert "-G1" in some.stdout and "-V1" not in some.stdout
+
+
+@pytest.mark.parametrize("module", [WRONG], indirect=True)
+def test_what_failed_last_runs_alone(module):
+    (module / "test_ops.py").write_text("from ops import OPERATORS\n")
+    first = run_pytest(module, "-v", "--sparseops-laws", "V*", "--sparseops-profile", "40")
+    again = run_pytest(module, "-v", "--lf", "--sparseops-laws", "V*", "--sparseops-profile", "40")
+    assert "scale_rows-V2 PASSED" in first.stdout and "scale_rows-V1 FAILED" in first.stdout
+    assert "scale_rows-V2" not in again.stdout and "scale_rows-V1 FAILED" in again.stdout
 
 
 def test_laws_parametrize_tests(module):
