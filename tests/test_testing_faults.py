@@ -16,8 +16,11 @@ registry = pytest.fixture(autouse=True)(restore_registry)
 
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)
 def test_a_planted_fault_breaks_its_law_in_a_small_example(fault):
-    found = broken(checked(fault.make))
-    caught = found.keys() & set(fault.laws.split())
+    for profile in ("quick", "ci"):  # a busy machine tries few cases in the time of the first
+        found = broken(checked(fault.make, profile=profile))
+        caught = found.keys() & set(fault.laws.split())
+        if caught:
+            break
     assert caught, f"{fault.name} broke {list(found)}"
     for law in caught:
         assert smallest(found[law]) <= MOST_ENTRIES
@@ -25,7 +28,7 @@ def test_a_planted_fault_breaks_its_law_in_a_small_example(fault):
 
 @pytest.mark.parametrize("make", MISTAKES, ids=lambda make: make.__name__)
 def test_everyday_mistakes_are_found_in_a_small_example(make):
-    found = broken(checked(make))
+    found = broken(checked(make)) or broken(checked(make, profile="ci"))
     assert found
     assert min(map(smallest, found.values())) <= MOST_ENTRIES
 
