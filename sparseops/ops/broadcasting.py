@@ -7,10 +7,18 @@ import numpy as np
 
 from sparseops.backend import Backend
 from sparseops.errors import ShapeError
+from sparseops.ops.cast import cast_storage
 from sparseops.ops.totals import as_axes
 from sparseops.policy import report
 from sparseops.spec import Spec, broadcast
 from sparseops.storage import CSR, RowSparse, Storage, index_dtype
+
+#: Two sparse arrays of which one stores whole rows.
+ROWS = (
+    "row_sparse, row_sparse -> row_sparse",
+    "csr, row_sparse -> row_sparse",
+    "row_sparse, csr -> row_sparse",
+)
 
 
 def added_axes(shape: tuple[int, ...], wide: tuple[int, ...], axis: Any) -> tuple[int, ...]:
@@ -80,6 +88,25 @@ def report_dense(operator: str, inputs: Sequence[Storage], result: Spec, reason:
         bytes_sparse=sum(x.nbytes for x in inputs if x.stype != "dense"),
         bytes_dense=result.dense_nbytes,
     )
+
+
+def spread_both(
+    name: str, backend: Backend, a: Storage, b: Storage, dtype: np.dtype
+) -> tuple[RowSparse, RowSparse]:
+    """The sparse `a` and `b` as row_sparse, broadcast.
+
+    The operator `name`, whose result has the `dtype`, reports it where one of them fills every row.
+    """
+    shape = broadcast(a.shape, b.shape)
+    spread = []
+    for x in (a, b):
+        rows = cast_storage.kernel(x.stype, "row_sparse")(backend, x)
+        wide = rows if x.shape == shape else spread_rows(backend, rows, shape)
+        if wide.indices is not rows.indices:
+            spec = Spec(shape, dtype, "row_sparse")
+            report_dense(name, [a, b], spec, f"an array of shape {x.shape} fills every row")
+        spread.append(wide)
+    return spread[0], spread[1]
 
 
 def sparse_first(a: Storage, b: Storage) -> tuple[Any, Any]:

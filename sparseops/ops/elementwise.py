@@ -10,12 +10,7 @@ from sparseops.backend import Backend
 from sparseops.errors import DTypeError
 from sparseops.ndarray import NDArray
 from sparseops.operators import Operator, operator
-from sparseops.ops.broadcasting import (
-    report_dense,
-    sparse_first,
-    spread_csr,
-    spread_rows,
-)
+from sparseops.ops.broadcasting import ROWS, report_dense, sparse_first, spread_both, spread_csr
 from sparseops.ops.cast import cast_storage, sparse_mask
 from sparseops.ops.merge import merge_csr, merge_rows
 from sparseops.ops.reduction import unbroadcast
@@ -126,7 +121,7 @@ def b_is_zero(b):
 
 def _declare_kernels(op: Operator, ufunc: np.ufunc) -> None:
     """Declare the kernels of `op`, a sum or difference; the operators differ by `ufunc` alone."""
-    name, to_rows = op.__name__, cast_storage.kernel("csr", "row_sparse")
+    name = op.__name__
 
     @op.forward("dense, dense -> dense")
     def dense(backend, a, b):
@@ -149,18 +144,11 @@ def _declare_kernels(op: Operator, ufunc: np.ufunc) -> None:
             backend, spread_csr(backend, a, shape), spread_csr(backend, b, shape), ufunc
         )
 
-    @op.forward("row_sparse, row_sparse -> row_sparse")
+    @op.forward(*ROWS)
     def rows(backend, a, b):
-        spread = [_as_wide(name, backend, x, y) for x, y in ((a, b), (b, a))]
-        return merge_rows(backend, *spread, ufunc)
-
-    @op.forward("csr, row_sparse -> row_sparse")
-    def csr_and_rows(backend, a, b):
-        return rows(backend, to_rows(backend, a), b)
-
-    @op.forward("row_sparse, csr -> row_sparse")
-    def rows_and_csr(backend, a, b):
-        return rows(backend, a, to_rows(backend, b))
+        return merge_rows(
+            backend, *spread_both(name, backend, a, b, np.result_type(a.data, b.data)), ufunc
+        )
 
     @op.forward(*each("sparse, dense -> dense"), *each("dense, sparse -> dense"))
     def in_dense(backend, a, b):
@@ -222,18 +210,6 @@ def result_dtype(a: Any, b: Any) -> np.dtype:
 
 def _typed(x: Any) -> Any:
     return x.dtype if hasattr(x, "dtype") else type(x)(0)
-
-
-def _as_wide(name: str, backend: Backend, x: RowSparse, other: RowSparse) -> RowSparse:
-    """`x` broadcast against `other`; the operator `name` reports it where that fills every row."""
-    shape = broadcast(x.shape, other.shape)
-    if x.shape == shape:
-        return x
-    found = spread_rows(backend, x, shape)
-    if found.indices is not x.indices:
-        spec = Spec(shape, np.result_type(x.data, other.data), "row_sparse")
-        report_dense(name, [x, other], spec, f"an array of shape {x.shape} fills every row")
-    return found
 
 
 def _in_dense(name: str, backend: Backend, a: Storage, b: Storage, ufunc: np.ufunc) -> Dense:

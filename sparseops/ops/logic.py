@@ -3,8 +3,7 @@
 import numpy as np
 
 from sparseops.operators import Operator, operator
-from sparseops.ops.broadcasting import spread_csr
-from sparseops.ops.cast import cast_storage
+from sparseops.ops.broadcasting import ROWS, spread_both, spread_csr
 from sparseops.ops.elementwise import shape_of
 from sparseops.ops.merge import intersect_csr, intersect_rows
 from sparseops.ops.pairs import (
@@ -14,7 +13,6 @@ from sparseops.ops.pairs import (
     declare_number_before,
     declare_union,
     function_dtype,
-    spread_both,
 )
 from sparseops.ops.places import csr_by_dense, rows_by_dense
 from sparseops.spec import broadcast
@@ -131,7 +129,7 @@ def _pair(ufunc: np.ufunc, summary: str, shown: str, both: bool) -> Operator:
 
 def _declare_intersection(op: Operator, ufunc: np.ufunc) -> None:
     """Declare the kernels of `op` for arrays, where `ufunc` of a zero and anything is zero."""
-    name, to_rows = op.__name__, cast_storage.kernel("csr", "row_sparse")
+    name = op.__name__
 
     @op.forward("csr, csr -> csr")
     def both_csr(backend, a, b):
@@ -139,19 +137,11 @@ def _declare_intersection(op: Operator, ufunc: np.ufunc) -> None:
         spread = [spread_csr(backend, x, shape) for x in (a, b)]
         return intersect_csr(backend, *spread, ufunc)
 
-    @op.forward("row_sparse, row_sparse -> row_sparse")
+    @op.forward(*ROWS)
     def both_rows(backend, a, b):
-        wide = spread_both(name, backend, a, b, ufunc)
+        wide = spread_both(name, backend, a, b, function_dtype(ufunc, a, b))
         rows, left, right = intersect_rows(backend, *wide)
         return RowSparse(ufunc(left, right), rows, wide[0].shape)
-
-    @op.forward("csr, row_sparse -> row_sparse")
-    def csr_and_rows(backend, a, b):
-        return both_rows(backend, to_rows(backend, a), b)
-
-    @op.forward("row_sparse, csr -> row_sparse")
-    def rows_and_csr(backend, a, b):
-        return both_rows(backend, a, to_rows(backend, b))
 
     @op.forward("csr, dense -> csr", "dense, csr -> csr")
     def csr_and_dense(backend, a, b):

@@ -11,7 +11,7 @@ import numpy as np
 from sparseops.backend import Backend
 from sparseops.errors import DTypeError
 from sparseops.operators import Operator
-from sparseops.ops.broadcasting import report_dense, sparse_first, spread_csr, spread_rows
+from sparseops.ops.broadcasting import ROWS, report_dense, sparse_first, spread_both, spread_csr
 from sparseops.ops.cast import cast_storage
 from sparseops.ops.elementwise import each
 from sparseops.ops.merge import merge_csr, same_rows, widened
@@ -65,7 +65,7 @@ def declare_number_before(op: Operator, ufunc: np.ufunc, keeps: Any = None) -> N
 
 def declare_union(op: Operator, ufunc: np.ufunc) -> None:
     """Declare the kernels of `op` for sparse arrays, where `ufunc` of zeros is zero."""
-    name, to_rows = op.__name__, cast_storage.kernel("csr", "row_sparse")
+    name = op.__name__
 
     @op.forward("csr, csr -> csr")
     def both_csr(backend, a, b):
@@ -74,17 +74,11 @@ def declare_union(op: Operator, ufunc: np.ufunc) -> None:
             backend, spread_csr(backend, a, shape), spread_csr(backend, b, shape), ufunc
         )
 
-    @op.forward("row_sparse, row_sparse -> row_sparse")
+    @op.forward(*ROWS)
     def both_rows(backend, a, b):
-        return _union_rows(backend, *spread_both(name, backend, a, b, ufunc), ufunc)
-
-    @op.forward("csr, row_sparse -> row_sparse")
-    def csr_and_rows(backend, a, b):
-        return both_rows(backend, to_rows(backend, a), b)
-
-    @op.forward("row_sparse, csr -> row_sparse")
-    def rows_and_csr(backend, a, b):
-        return both_rows(backend, a, to_rows(backend, b))
+        return _union_rows(
+            backend, *spread_both(name, backend, a, b, function_dtype(ufunc, a, b)), ufunc
+        )
 
 
 def declare_in_dense(op: Operator, ufunc: np.ufunc) -> None:
@@ -121,21 +115,6 @@ def _row_places(backend: Backend, x: RowSparse) -> tuple[Any, ...]:
 
 
 _PLACES = {"csr": _csr_places, "row_sparse": _row_places}
-
-
-def spread_both(
-    name: str, backend: Backend, a: RowSparse, b: RowSparse, ufunc: np.ufunc
-) -> tuple[RowSparse, RowSparse]:
-    """`a` and `b` broadcast; the operator `name` reports it where one of them fills every row."""
-    shape = broadcast(a.shape, b.shape)
-    spread = []
-    for x in (a, b):
-        wide = x if x.shape == shape else spread_rows(backend, x, shape)
-        if wide.indices is not x.indices:
-            spec = Spec(shape, function_dtype(ufunc, a, b), "row_sparse")
-            report_dense(name, [a, b], spec, f"an array of shape {x.shape} fills every row")
-        spread.append(wide)
-    return spread[0], spread[1]
 
 
 def _union_rows(backend: Backend, a: RowSparse, b: RowSparse, ufunc: np.ufunc) -> RowSparse:
