@@ -14,6 +14,8 @@ from sparseops.storage import CSR, RowSparse, index_dtype
 
 #: The dtype of the codes below: the smallest that both libraries' sparse matrices can have.
 _CODE = np.float32
+#: Sums and differences, and what becomes of their second term.
+_SIGNS = {np.add: np.positive, np.subtract: np.negative}
 
 
 def union_csr(backend: Backend, a: CSR, b: CSR) -> CSR:
@@ -32,8 +34,27 @@ def merge_csr(backend: Backend, a: CSR, b: CSR, ufunc: Any) -> CSR:
     """`ufunc`, for which f(0, 0) is 0, of `a` and `b` of one shape, at what either stores."""
     if same_structure(backend, a, b):
         return widened(a, b).with_data(ufunc(a.data, b.data))
+    if ufunc in _SIGNS and a.data.dtype == b.data.dtype and a.data.dtype.char in "fd":
+        return _summed_csr(backend, a, b, _SIGNS[ufunc])
     union = union_csr(backend, a, b)
     return union.with_data(ufunc(*_both(backend, union.data, a.data, b.data)))
+
+
+def _summed_csr(backend: Backend, a: CSR, b: CSR, sign: np.ufunc) -> CSR:
+    """`a` plus `sign` of `b`, float32 or float64, at what either stores.
+
+    As complex numbers, with 1 for the imaginary part of all that is stored: so no sum is zero, and
+    the library's addition keeps all. Its real parts are added as real numbers are.
+    """
+    marked = []
+    for x, values in ((a, a.data), (b, sign(b.data))):
+        data = backend.xp.empty(len(values), np.result_type(values, np.complex64))
+        data.real, data.imag = values, 1
+        marked.append(backend.matrix(x.with_data(data)))
+    found = marked[0] + marked[1]
+    width = np.result_type(a.indices.dtype, b.indices.dtype, index_dtype(len(found.data)))
+    indices, indptr = (part.astype(width, copy=False) for part in (found.indices, found.indptr))
+    return CSR(found.data.real.copy(), indices, indptr, a.shape)
 
 
 def intersect_csr(backend: Backend, a: CSR, b: CSR, ufunc: Any) -> CSR:
