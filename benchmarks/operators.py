@@ -3,7 +3,7 @@
 Run `python benchmarks/operators.py`. All run in one process, in turns; the figure of each is the
 median over the turns in milliseconds; results are compared before anything is timed. Behind
 each peer stands how many times as long as ours it takes: below 1, the peer is faster. PyTorch is
-left out where it is not installed, and has as many threads as `--threads` says; the others have one.
+left out where it is not installed, and has as many threads as `--threads` says; others have one.
 """
 
 import argparse
