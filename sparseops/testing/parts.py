@@ -103,5 +103,9 @@ def _halves(value: Any) -> tuple[Any, Any]:
         one = (value > 0).astype(value.dtype)
     if kind in "iu":
         return value - one, one
+    half = value / 2
+    if kind == "c":  # part by part, since half of a complex infinity has NaN for its other part
+        half = np.empty_like(value)
+        half.real, half.imag = value.real / 2, value.imag / 2
     zero = (value == 0) & ~np.signbit(value.real)
-    return np.where(zero, one, value / 2), np.where(zero, -one, value / 2)
+    return np.where(zero, one, half), np.where(zero, -one, half)

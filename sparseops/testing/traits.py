@@ -148,7 +148,12 @@ def _linear(run: Run) -> Breach | None:
     both = _result(run, _first(run, lambda s: s.having(values=s.values + rolled(s))))
     if other is None or both is None:
         return None
-    return _expect("linear (a sum of inputs)", both, run.dense[0] + other)
+    # Rounding is that of the terms, which may be far larger than their sum.
+    terms = [run.dense[0], other]
+    found, wanted = np.stack([both, *terms]), np.stack([terms[0] + other, *terms])
+    if not difference(found, wanted, rtol=rounding(both.dtype)):
+        return None
+    return _expect("linear (a sum of inputs)", both, terms[0] + other)
 
 
 def _zero_preserving(run: Run) -> Breach | None:
