@@ -37,6 +37,7 @@ COMMANDS = {
     "spy": Command("sparseops.io.commands:spy", "draw where a file's arrays store values"),
     "explain": Command("sparseops.explanation:main", "say where a function would densify, and why"),
     "check": Command("sparseops.testing.command:main", "try to break operators in every way"),
+    "bench": Command("sparseops.bench.command:main", "time operators beside other libraries"),
     "demo": Command("sparseops.demo:main", "train a text classifier with a custom sparse operator"),
 }
 
