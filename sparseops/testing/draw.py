@@ -261,7 +261,7 @@ class _Draw:
         places = np.argwhere(sample.stored if sample.sparse else np.ones(sample.shape, bool))
         values = sample.values.copy()
         place = tuple(places[self.rng.randrange(len(places))])
-        values[place] = palettes.special(sample.dtype)[self.rng.randrange(4)]
+        values[place] = self.rng.choice(palettes.special(sample.dtype))
         hazards = tuple(h for h in sample.hazards if h != "broadcast")
         changed = list(samples)
         changed[slot] = sample.having(values=values, hazards=hazards)

@@ -58,9 +58,14 @@ def smooth(dtype: Any) -> np.ndarray:
 
 @lru_cache
 def special(dtype: Any) -> np.ndarray:
-    """NaN, the infinities and negative zero; empty where the dtype has none."""
+    """NaN, the infinities and negative zero; empty where the dtype has none.
+
+    No infinities for complex dtypes: which parts of their products are NaN depends on the way in
+    which they are computed.
+    """
     dtype = np.dtype(dtype)
-    return _array(_SPECIAL if dtype.kind in "fc" else (), dtype)
+    values = {"f": _SPECIAL, "c": (np.nan, -0.0)}
+    return _array(values.get(dtype.kind, ()), dtype)
 
 
 def of_values(values: Iterable[Any], dtype: Any) -> np.ndarray:
