@@ -1,4 +1,4 @@
-"""What "skip_unstored" excuses: zeros that are not stored beside NaN, and nothing else."""
+"""What the laws of values excuse: zeros that are not stored beside NaN, and rounding."""
 
 import numpy as np
 import pytest
@@ -85,3 +85,27 @@ def test_what_stored_values_make_of_nan_and_infinity_is_not_excused(kernel):
     op = product(kernel.__name__, kernel)
     values = [1.0, np.inf, -np.inf, np.nan]
     assert laws_broken(op, real_products, values).keys() & {"V1", "V4", "V10"}
+
+
+def squashed(x, w):
+    return so.sum(so.tanh(so.dot(x, w)))
+
+
+def squash(x, w):
+    return np.tanh(x @ w).sum()
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_large_terms_that_cancel_accuse_nobody(seed):
+    domain = dict.fromkeys("xw", [1.0, -1.0, 1 + 2.0**-30, 2.0**31 + 1])
+    report = check_operator(
+        squashed,
+        "(m,n),(n,k)->()",
+        reference=squash,
+        domain=domain,
+        arrays="sparseops",
+        laws="V*",
+        seed=seed,
+        on_fail="report",
+    )
+    assert broken(report) == {}

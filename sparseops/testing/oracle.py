@@ -1,5 +1,8 @@
 """What results ought to be: a reference on NumPy arrays, or the operator's own dense kernel."""
 
+from functools import partial
+from typing import Any
+
 import numpy as np
 
 from sparseops.signature import SCALAR
@@ -12,6 +15,8 @@ from sparseops.testing.subject import Subject
 from sparseops.testing.unstored import excused
 
 REFERENCE, DENSE, NOTHING = "reference", "dense kernel", "nothing"
+#: How often inputs are changed by a rounding error, and how many such errors a result may have.
+_NUDGES, _ROUNDINGS = 8, 8
 
 
 class Oracle:
@@ -77,6 +82,25 @@ class Oracle:
         finally:
             del self.complaints[known:]
 
+    def rounded(self, case: Case, number: int, found: np.ndarray, wanted: np.ndarray) -> Any:
+        """The places where `found` is what rounding of the inputs can make of `wanted`.
+
+        Where large values cancel, every right way to add them up gives another result; so the
+        results of inputs that are changed by a rounding error tell how far apart they may be.
+        """
+        apart = np.zeros(wanted.shape)
+        known = len(self.complaints)
+        try:
+            with np.errstate(all="ignore"):
+                for seed in range(_NUDGES):
+                    other = self.expected(case.with_samples(partial(_nudged, seed)))[number]
+                    np.maximum(apart, np.abs(other - wanted), out=apart)
+                return np.abs(found - wanted) <= _ROUNDINGS * apart
+        except Exception:
+            return False
+        finally:
+            del self.complaints[known:]
+
     def _from_reference(self, case: Case) -> tuple[np.ndarray, ...] | None:
         try:
             with within(self.seconds):
@@ -117,6 +141,15 @@ def describe(error: BaseException) -> str:
     """An exception in one line."""
     text = str(error).strip().partition("\n")[0]
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
+def _nudged(seed: int, sample: Sample) -> Sample:
+    """The input with each value changed by a rounding error."""
+    if sample.dtype is None or sample.dtype.kind not in "fc":
+        return sample
+    shares = np.random.default_rng(seed).uniform(-2, 2, sample.values.shape)
+    values = sample.values * (1 + shares * np.finfo(sample.dtype).eps)
+    return sample.having(values=values.astype(sample.dtype), hazards=())
 
 
 def _dense(sample: Sample) -> str:

@@ -57,6 +57,11 @@ def _compare(run: Run, number: int, found: np.ndarray, wanted: np.ndarray) -> An
     if text:
         excused = run.oracle.excused(run.case, number, found, wanted)
         text = difference(found, wanted, rtol=rtol, excused=excused)
+    if text and found.dtype.kind in "fc":
+        near = run.oracle.rounded(run.case, number, found, wanted)
+        text = difference(
+            found, wanted, rtol=rtol, excused=near if excused is None else near | excused
+        )
     return Breach(f"{name}is {text}", "value") if text else None
 
 
