@@ -18,6 +18,7 @@ from sparseops.errors import (
     StorageError,
     TraceError,
 )
+from sparseops.native import get_num_threads, set_num_threads
 from sparseops.ndarray import NDArray
 from sparseops.operators import Operator, operator
 from sparseops.ops import *
@@ -65,12 +66,14 @@ __all__ = [
     "csr_array",
     "fallback",
     "get_backend",
+    "get_num_threads",
     "grad",
     "is_training",
     "operator",
     "random",
     "register_backend",
     "row_sparse_array",
+    "set_num_threads",
     "use_backend",
     "value_and_grad",
     "zeros",

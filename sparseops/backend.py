@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from sparseops import native
 from sparseops.errors import BackendError
 from sparseops.storage import CSR, Storage, index_dtype
 
@@ -31,19 +32,38 @@ class Backend:
         The module with SciPy's sparse interface, imported when a kernel first asks for it.
     asnumpy : callable
         From an array of `xp` to a NumPy array.
+    kernels : callable, optional
+        Gives a module of compiled kernels, or None, when one is first asked for.
     """
 
-    def __init__(self, name: str, xp: ModuleType, sparse: str, asnumpy: Callable[[Any], Any]):
+    def __init__(
+        self,
+        name: str,
+        xp: ModuleType,
+        sparse: str,
+        asnumpy: Callable[[Any], Any],
+        kernels: Callable[[], Any] = lambda: None,
+    ):
         self.name = name
         self.xp = xp
         self.asnumpy = asnumpy
         self.array_type = xp.ndarray
         self._sparse = sparse
+        self._load_kernels = kernels
 
     @cached_property
     def sparse(self) -> ModuleType:
         """SciPy's sparse interface."""
         return import_module(self._sparse)
+
+    @cached_property
+    def kernels(self) -> Any:
+        """The module of compiled kernels, or None."""
+        return self._load_kernels()
+
+    def compiled(self, name: str, *args: Any) -> Any:
+        """What the compiled kernel `name` makes of `args`; None if there is none for them."""
+        return None if self.kernels is None else getattr(self.kernels, name)(*args)
 
     @cached_property
     def _csr_attributes(self) -> tuple[type, dict[str, Any]] | None:
@@ -150,7 +170,7 @@ def use_backend(name: str) -> Iterator[None]:
 
 
 def _load_scipy() -> Backend:
-    return Backend("scipy", np, "scipy.sparse", np.asarray)
+    return Backend("scipy", np, "scipy.sparse", np.asarray, native.load)
 
 
 def _load_cupyx() -> Backend:

@@ -179,9 +179,15 @@ class CSR(Storage):
         Where each row starts; the last entry is nnz.
     shape : tuple of two int
         Rows and columns.
+
+    Attributes
+    ----------
+    derived : dict
+        What kernels have found out about the structure and may need again. Storages of the same
+        index arrays share it, and it goes with the last of them.
     """
 
-    __slots__ = ("indices", "indptr")
+    __slots__ = ("derived", "indices", "indptr")
     stype = "csr"
     aux = ("indptr", "indices")
 
@@ -190,6 +196,7 @@ class CSR(Storage):
         self.indices = indices
         self.indptr = indptr
         self.shape = tuple(shape)
+        self.derived: dict[str, Any] = {}
 
     @property
     def stored_shape(self) -> tuple[int, ...]:
@@ -198,7 +205,9 @@ class CSR(Storage):
 
     def with_data(self, data: Any) -> "CSR":
         """The same structure with the values `data`."""
-        return CSR(data, self.indices, self.indptr, self.shape)
+        made = CSR(data, self.indices, self.indptr, self.shape)
+        made.derived = self.derived
+        return made
 
     def validate(self) -> None:
         """Raise FormatError unless `indptr` is exact and columns ascend in each row."""

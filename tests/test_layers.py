@@ -14,13 +14,13 @@ import sparseops
 PACKAGE = Path(__file__).parents[1] / "sparseops"
 PATHS = sorted(path.relative_to(PACKAGE).as_posix() for path in PACKAGE.rglob("*.py"))
 LAYERS = (
-    "errors, hints, spec, coalesce, storage, backend, registry, preview, picture, protocols, "
-    "numpy_functions, operand, form, keys, reading, writing, ndarray, intake, constructors, "
-    "creation, arguments, signature, policy, call, gradient, autograd, plan, slots, parameters, "
-    "results, declaration, inference, operators, nesting, settling, program, traced, tracing, "
-    "inputs, symbol, backpropagation, differentiation, execution, graph, bounds, measuring, "
-    "suggestion, arrangement, finding, listing, drawing, report, densification, explanation, ops, "
-    "optim, io, testing, bench, demo, cli, __init__"
+    "errors, hints, spec, coalesce, storage, native, backend, registry, preview, picture, "
+    "protocols, numpy_functions, operand, form, keys, reading, writing, ndarray, intake, "
+    "constructors, creation, arguments, signature, policy, call, gradient, autograd, plan, slots, "
+    "parameters, results, declaration, inference, operators, nesting, settling, program, traced, "
+    "tracing, inputs, symbol, backpropagation, differentiation, execution, graph, bounds, "
+    "measuring, suggestion, arrangement, finding, listing, drawing, report, densification, "
+    "explanation, ops, optim, io, testing, bench, demo, cli, __init__"
 ).split(", ")
 # Programs written on the public names, as a user's would be; the package never imports them.
 PROGRAMS = {"bench", "demo", "cli"}

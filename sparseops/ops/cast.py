@@ -43,6 +43,8 @@ def _unchanged(backend, x):
 
 @cast_storage.forward("dense -> csr")
 def _dense_to_csr(backend, x):
+    if (found := backend.compiled("dense_to_csr", x.data)) is not None:
+        return found
     xp = backend.xp
     rows, columns = x.shape
     # NaN != 0, so NaN is stored.
@@ -55,6 +57,8 @@ def _dense_to_csr(backend, x):
 
 @cast_storage.forward("dense -> row_sparse")
 def _dense_to_row_sparse(backend, x):
+    if (found := backend.compiled("dense_to_rows", x.data)) is not None:
+        return found
     xp = backend.xp
     flat = x.data.reshape(len(x.data), -1) if x.data.size else x.data.reshape(len(x.data), 0)
     rows = xp.flatnonzero((flat != 0).any(axis=1))

@@ -249,6 +249,9 @@ def _scattered(backend, values, ids, num_rows):
     shape = (num_rows, *values.shape[1:])
     if (ids[1:] > ids[:-1]).all():
         return RowSparse(values, ids, shape)
+    if (found := backend.compiled("sum_by_row", values, ids, num_rows)) is not None:
+        rows, sums = found
+        return RowSparse(sums, rows, shape)
     rows, places = distinct(backend, ids, num_rows)
     if len(rows) == len(ids):
         data = backend.xp.empty_like(values)

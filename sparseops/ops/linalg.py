@@ -123,6 +123,11 @@ def _dot_dense(backend, a, b, *, transpose_a, transpose_b):
 @dot.forward("csr, dense -> row_sparse", "csr, row_sparse -> row_sparse", where=_TRANSPOSED)
 def _dot_columns(backend, a, b, *, transpose_b):
     shape = _product_shape(a, b, True, transpose_b)
+    if b.stype == "dense":
+        right = b.data.T if transpose_b else b.data
+        if (found := backend.compiled("csr_transposed_dense", a, right)) is not None:
+            columns, values = found
+            return RowSparse(values, columns, shape)
     columns, compact = compressed(backend, a)
     values = _product(backend, compact, True, b, transpose_b)
     return RowSparse(values.reshape(len(columns), *shape[1:]), columns, shape)

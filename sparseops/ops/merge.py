@@ -34,6 +34,8 @@ def merge_csr(backend: Backend, a: CSR, b: CSR, ufunc: Any) -> CSR:
     """`ufunc`, for which f(0, 0) is 0, of `a` and `b` of one shape, at what either stores."""
     if same_structure(backend, a, b):
         return widened(a, b).with_data(ufunc(a.data, b.data))
+    if ufunc in _SIGNS and (found := backend.compiled("merge_csr", a, b, ufunc.__name__)):
+        return found
     if ufunc in _SIGNS and a.data.dtype == b.data.dtype and a.data.dtype.char in "fd":
         return _summed_csr(backend, a, b, _SIGNS[ufunc])
     union = union_csr(backend, a, b)
@@ -61,6 +63,8 @@ def intersect_csr(backend: Backend, a: CSR, b: CSR, ufunc: Any) -> CSR:
     """`ufunc` of `a` and `b` of one shape, at what both store; O(rows + entries of both)."""
     if same_structure(backend, a, b):
         return widened(a, b).with_data(ufunc(a.data, b.data))
+    if ufunc is np.multiply and (found := backend.compiled("merge_csr", a, b, "multiply")):
+        return found
     in_a, in_b = _common(backend, a, b), _common(backend, b, a)
     width = np.result_type(a.indices.dtype, b.indices.dtype)
     data = ufunc(a.data[in_a.data.astype(np.int64) - 1], b.data[in_b.data.astype(np.int64) - 1])
@@ -80,6 +84,8 @@ def merge_rows(backend: Backend, a: RowSparse, b: RowSparse, ufunc: Any) -> RowS
     xp = backend.xp
     if same_rows(backend, a, b):
         return widened(a, b).with_data(ufunc(a.data, b.data))
+    if ufunc in _SIGNS and (found := backend.compiled("merge_rows", a, b, ufunc.__name__)):
+        return found
     rows, of_a, of_b = _union_rows(xp, a.indices, b.indices)
     # Every row is written once or twice and read never: a row takes long to come from memory.
     data = xp.empty((len(rows), *a.shape[1:]), np.result_type(a.data, b.data))

@@ -62,8 +62,15 @@ def _dense_by_dense(backend, a, transpose_a, b, transpose_b, dtype):
 
 
 def _csr_by_dense(backend, a, transpose_a, b, transpose_b, dtype):
-    right = _values(b, dtype)
-    right = right.T if transpose_b else right
+    right = b.data.T if transpose_b else b.data
+    if not transpose_a and (found := backend.compiled("csr_dense", a, right)) is not None:
+        return found
+    if transpose_a and (found := backend.compiled("csr_transposed_dense", a, right)) is not None:
+        columns, rows = found
+        out = backend.xp.zeros((a.shape[1], rows.shape[1]), dtype)
+        out[columns] = rows
+        return out
+    right = right.astype(working(dtype), copy=False)
     left = backend.matrix(a.with_data(_values(a, dtype)))
     if transpose_a:
         left = left.T
@@ -119,6 +126,8 @@ def sparse_product(
 
 
 def _multiplied(backend: Backend, a: CSR, b: CSR, dtype: np.dtype) -> CSR:
+    if (found := backend.compiled("csr_csr", a, b)) is not None:
+        return found
     left, right = (backend.matrix(x.with_data(_values(x, dtype))) for x in (a, b))
     found = _sorted_csr(left @ right)
     whole = found.data.base

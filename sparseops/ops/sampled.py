@@ -99,6 +99,10 @@ def _sample_sparse(backend, pattern, a, b, *, transpose_a, transpose_b):
 def _sample_entries(backend, pattern, a, b, *, transpose_a, transpose_b):
     xp, dtype = backend.xp, np.result_type(a.data.dtype, b.data.dtype)
     a, b = share_rows(backend, a, transpose_a, b, transpose_b)
+    if a.stype == b.stype == "dense":
+        factors = (a.data.T if transpose_a else a.data, b.data if transpose_b else b.data.T)
+        if (data := backend.compiled("sampled", pattern, *factors)) is not None:
+            return pattern.with_data(data)
     left, right = _reader(backend, a, transpose_a), _reader(backend, b, not transpose_b)
     inner = a.shape[not transpose_a]
     rows, columns = backend.row_ids(pattern), pattern.indices

@@ -69,7 +69,17 @@ def adam(
     check_positive("epsilon", epsilon)
     move = partial(_adam, beta1=beta1, beta2=beta2, epsilon=epsilon)
     slots = ("mean", "variance")
-    return Optimizer("adam", move, slots, learning_rate, weight_decay, rescale, clip, lazy)
+    return Optimizer(
+        "adam",
+        move,
+        slots,
+        learning_rate,
+        weight_decay,
+        rescale,
+        clip,
+        lazy,
+        compiled="adam",
+    )
 
 
 def _adam(
@@ -165,6 +175,7 @@ def adamw(
         clip,
         lazy,
         decoupled=True,
+        compiled="adamw",
     )
 
 

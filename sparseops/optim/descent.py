@@ -43,7 +43,17 @@ def sgd(
     >>> w.asnumpy().ravel(), state
     (array([1., 0., 1.]), {'step': 1})
     """
-    return Optimizer("sgd", _sgd, (), learning_rate, weight_decay, rescale, clip, lazy)
+    return Optimizer(
+        "sgd",
+        _sgd,
+        (),
+        learning_rate,
+        weight_decay,
+        rescale,
+        clip,
+        lazy,
+        compiled="sgd",
+    )
 
 
 def _sgd(xp: Any, w: Any, g: Any, *, rate: float, step: int) -> None:
@@ -104,7 +114,15 @@ def momentum(
     check_share("momentum", momentum)
     move = partial(_momentum, momentum=momentum, nesterov=nesterov)
     return Optimizer(
-        "momentum", move, ("velocity",), learning_rate, weight_decay, rescale, clip, lazy
+        "momentum",
+        move,
+        ("velocity",),
+        learning_rate,
+        weight_decay,
+        rescale,
+        clip,
+        lazy,
+        compiled="nesterov" if nesterov else "momentum",
     )
 
 

@@ -55,7 +55,15 @@ def adagrad(
     check_positive("epsilon", epsilon)
     move = partial(_adagrad, epsilon=epsilon)
     return Optimizer(
-        "adagrad", move, ("history",), learning_rate, weight_decay, rescale, clip, lazy
+        "adagrad",
+        move,
+        ("history",),
+        learning_rate,
+        weight_decay,
+        rescale,
+        clip,
+        lazy,
+        compiled="adagrad",
     )
 
 
@@ -190,7 +198,15 @@ def rmsprop(
     check_positive("epsilon", epsilon)
     move = partial(_rmsprop, decay=decay, epsilon=epsilon)
     return Optimizer(
-        "rmsprop", move, ("variance",), learning_rate, weight_decay, rescale, clip, lazy
+        "rmsprop",
+        move,
+        ("variance",),
+        learning_rate,
+        weight_decay,
+        rescale,
+        clip,
+        lazy,
+        compiled="rmsprop",
     )
 
 

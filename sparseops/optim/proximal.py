@@ -76,6 +76,7 @@ def ftrl(
         lazy,
         decoupled=True,
         divides=True,
+        compiled="ftrl",
     )
 
 

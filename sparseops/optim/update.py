@@ -54,6 +54,8 @@ class Optimizer:
         behind the first of length 1.
     divides : bool
         Whether `move` divides by the rate, which then is above 0.
+    compiled : str
+        The name of the compiled rule that does what `move` does; empty if there is none.
     """
 
     name: str
@@ -67,6 +69,7 @@ class Optimizer:
     decoupled: bool = False
     by_row: bool = False
     divides: bool = False
+    compiled: str = ""
 
     def __post_init__(self):
         if not callable(self.learning_rate):
@@ -143,6 +146,9 @@ class Optimizer:
         with ExitStack() as stack, np.errstate(all="ignore"):
             written = [stack.enter_context(x.writing()) for x in arrays]
             written = [data if data.ndim else data.reshape(1) for data in written]
+            if self._stepped(param.backend, gradient, places, written, rate, step):
+                state["step"] = step
+                return
             for at, g in self._blocks(xp, places, read, written[0]):
                 w, *others = [_rows_at(data, at).astype(dtype, copy=False) for data in written]
                 g = self._prepared(xp, g.astype(dtype, copy=False), w)
@@ -160,6 +166,33 @@ class Optimizer:
             rate = rate(step)
             self._check_rate(f"learning_rate({step})", rate)
         return float(rate)
+
+    def _stepped(
+        self,
+        backend: Backend,
+        gradient: NDArray,
+        places: Any,
+        written: list[Any],
+        rate: float,
+        step: int,
+    ) -> bool:
+        """Whether a compiled kernel has done the step; there is one for whole rows."""
+        if not self.compiled or gradient.stype == "csr":
+            return False
+        count = len(written[0])
+        whole = places is None or len(places) == count
+        if not (whole or self.lazy):
+            return False
+        numbers = {"rate": rate, "step": step, "weight_decay": self.weight_decay}
+        numbers |= getattr(self.move, "keywords", {})
+        preparation = (
+            self.rescale,
+            -1.0 if self.clip is None else self.clip,
+            0.0 if self.decoupled else self.weight_decay,
+        )
+        places = None if whole else places
+        given = self.compiled, gradient.storage.data, places, written, preparation, numbers
+        return backend.compiled("step", *given) is not None
 
     def _blocks(
         self, xp: Any, places: Any, read: Callable[[int, int], Any], weights: Any
