@@ -65,7 +65,8 @@ def _gather(x: Any, items: Sequence[Any]) -> Any:
 def _read_row_sparse(x: Any, key: Key) -> Any:
     lead = next(axis for axis in range(len(key.items)) if axis not in key.new)
     first, rest = key.items[lead], key.items[lead + 1 :]
-    advanced = any(map(is_array, rest))
+    # An integer beside an array is broadcast with it, and does not only drop its axis.
+    advanced = any(map(is_array, [*key.items[:lead], *rest]))
     if type(first) is int and not advanced:
         shape = key.shape[:lead] + key.shape[lead + 1 :]
         new = [axis - (axis > lead) for axis in key.new]

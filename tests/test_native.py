@@ -289,7 +289,10 @@ def test_kernels_called_with_arrays_that_do_not_belong_together_raise():
     compiled = native.load().compiled
     indptr, indices = np.array([0, 1], np.int32), np.array([0], np.int32)
     data, dense, out = np.ones(1), np.ones((1, 2)), np.empty((1, 2))
-    call = compiled.csr_dense
+
+    def call(indptr, indices, data, dense, out):
+        compiled.csr_dense(indptr, indices, data, None, dense, out)
+
     call(indptr, indices, data, dense, out)
     with pytest.raises(ValueError, match="out has 1 values; it must have 2"):
         call(indptr, indices, data, dense, out[:, :1].copy())
@@ -298,7 +301,7 @@ def test_kernels_called_with_arrays_that_do_not_belong_together_raise():
     with pytest.raises(TypeError, match="indptr has another type"):
         call(indptr.astype(np.int64), indices, data, dense, out)
     with pytest.raises(BufferError, match="not C-contiguous"):
-        call(indptr, indices, data, np.ones((2, 1)).T, np.ones((2, 1)).T[:, ::2])
+        call(indptr, indices, data, np.ones((2, 2)).T, out)
     out.setflags(write=False)
     with pytest.raises(ValueError, match="read-only"):
         call(indptr, indices, data, dense, out)

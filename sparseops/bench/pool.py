@@ -3,6 +3,7 @@
 import json
 import os
 import selectors
+import signal
 import subprocess
 import sys
 import tempfile
@@ -60,6 +61,7 @@ class Process:
 
     def ask(self, do: str, seconds: float = 120, **message: Any) -> Mapping[str, Any]:
         """The answer to one request; PeerError if it fails, dies, or takes longer."""
+        self._wake(True)
         try:
             print(json.dumps({"do": do, **message}), file=self._process.stdin, flush=True)
         except OSError:
@@ -70,10 +72,19 @@ class Process:
         line = self._process.stdout.readline()
         if not line:
             raise PeerError(self._end())
+        self._wake(False)
         answer = json.loads(line)
         if "error" in answer:
             raise PeerError(answer["error"])
         return answer
+
+    def _wake(self, awake: bool) -> None:
+        """Let the process run, or stop it: threads of OpenMP spin long after their work is done,
+        and would take processors from the peer that is asked next.
+        """
+        if hasattr(signal, "SIGSTOP"):
+            with suppress(ProcessLookupError):
+                self._process.send_signal(signal.SIGCONT if awake else signal.SIGSTOP)
 
     @property
     def alive(self) -> bool:

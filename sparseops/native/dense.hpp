@@ -1,6 +1,6 @@
-// From dense arrays to sparse ones, and rows picked out of them.
+// From dense arrays to sparse ones and back, and rows picked out of either.
 //
-// Bytes: the dense array twice (once to count, once to fill), the result once.
+// Bytes: a dense array twice (once to count, once to fill), the result once.
 #pragma once
 
 #include <cstring>
@@ -81,6 +81,32 @@ void take_rows(const T* x, const I* ids, Size count, Size width, T* out) {
     parallel_ranges(count, width, [=](Size first, Size last) {
         for (Size row = first; row < last; ++row)
             std::memcpy(out + row * width, x + ids[row] * width, width * sizeof(T));
+    });
+}
+
+template <class T, class I>
+void csr_to_dense(Structure<I> x, const T* data, Size columns, T* out) {
+    parallel_ranges(x.rows, columns / 8 + 1 + x.indptr[x.rows] / (x.rows + 1),
+                    [=](Size first, Size last) {
+        for (Size row = first; row < last; ++row) {
+            T* values = out + row * columns;
+            std::memset(values, 0, columns * sizeof(T));
+            for (Size at = x.indptr[row]; at < x.indptr[row + 1]; ++at)
+                values[x.indices[at]] = data[at];
+        }
+    });
+}
+
+// `indptr` is that of the result.
+template <class T, class I>
+void take_csr(Structure<I> x, const T* data, const I* ids, Size count, const I* indptr, I* indices,
+              T* out) {
+    parallel_ranges(count, 2 + indptr[count] / (count + 1), [=](Size first, Size last) {
+        for (Size row = first; row < last; ++row) {
+            const Size from = x.indptr[ids[row]], to = indptr[row], stored = indptr[row + 1] - to;
+            std::memcpy(indices + to, x.indices + from, stored * sizeof(I));
+            std::memcpy(out + to, data + from, stored * sizeof(T));
+        }
     });
 }
 

@@ -34,8 +34,9 @@ struct Step {
 
 template <class T, class I>
 struct Kernels {
-    // out = x @ dense; without `data`, entries are ones.
-    void (*csr_dense)(Structure<I> x, const T* data, const T* dense, Size columns, T* out);
+    // out = x @ dense; entry e is data[places[e]], or data[e] without places, or 1 without data.
+    void (*csr_dense)(Structure<I> x, const T* data, const I* places, const T* dense, Size columns,
+                      T* out);
     // out = x @ vector
     void (*csr_vector)(Structure<I> x, const T* data, const T* vector, T* out);
     // out[e] = sum(a[row of e] * b[column of e]), for each entry e of x
@@ -53,7 +54,10 @@ struct Kernels {
     void (*dense_fill)(const T* x, Size rows, Size columns, const I* indptr, I* indices, T* data);
     // The rows that have something that is not zero; their number.
     Size (*rows_count)(const T* x, Size rows, Size columns, I* stored);
+    void (*csr_to_dense)(Structure<I> x, const T* data, Size columns, T* out);
     // out[i] = x[ids[i]]
+    void (*take_csr)(Structure<I> x, const T* data, const I* ids, Size count, const I* indptr,
+                     I* indices, T* out);
     void (*take_rows)(const T* x, const I* ids, Size count, Size width, T* out);
     // The different ids, ascending; where each begins in `order`, which sorts them stably. -1 if
     // they are too large for it.

@@ -41,7 +41,7 @@ def csr_dense(a: CSR, right: Any) -> Any:
     if not _suits(a.data, right):
         return None
     out = np.empty((a.shape[0], *right.shape[1:]), right.dtype)
-    compiled.csr_dense(a.indptr, a.indices, _flat(a.data), _flat(right), out)
+    compiled.csr_dense(a.indptr, a.indices, _flat(a.data), None, _flat(right), out)
     return out
 
 
@@ -51,7 +51,7 @@ def csr_transposed_dense(a: CSR, right: Any) -> Any:
         return None
     columns, starts, rows, order = found
     out = np.empty((len(columns), *right.shape[1:]), right.dtype)
-    compiled.csr_dense(starts, rows, a.data[order], _flat(right), out)
+    compiled.csr_dense(starts, rows, _flat(a.data), order, _flat(right), out)
     return columns, out
 
 
@@ -90,7 +90,7 @@ def sum_by_row(values: Any, ids: Any, limit: int) -> Any:
     rows, starts, order = found
     flat = values.reshape(len(values), -1) if values.size else values.reshape(len(values), 0)
     out = np.empty((len(rows), flat.shape[1]), values.dtype)
-    compiled.csr_dense(starts, order, None, _flat(flat), out)
+    compiled.csr_dense(starts, order, None, None, _flat(flat), out)
     return rows, out.reshape(len(rows), *values.shape[1:])
 
 
@@ -146,6 +146,30 @@ def dense_to_rows(x: Any) -> RowSparse | None:
     stored = np.empty(len(x), index_dtype(len(x)))
     rows = stored[: compiled.rows_count(x, stored)].copy()
     return RowSparse(take_rows(x, rows), rows, x.shape)
+
+
+def csr_to_dense(x: CSR) -> Any:
+    """All values of a matrix."""
+    if not _suits(x.data):
+        return None
+    out = np.empty(x.shape, x.data.dtype)
+    compiled.csr_to_dense(x.indptr, x.indices, _flat(x.data), out)
+    return out
+
+
+def take_csr(x: CSR, ids: Any) -> CSR | None:
+    """The rows `ids` of a matrix."""
+    if not _suits(x.data):
+        return None
+    counts = x.indptr[ids + 1] - x.indptr[ids]
+    nnz = int(counts.sum(dtype=np.int64))
+    x = _of_width(x, np.result_type(x.indices.dtype, index_dtype(nnz)))
+    indptr = np.zeros(len(ids) + 1, x.indptr.dtype)
+    np.cumsum(counts, out=indptr[1:])
+    indices, data = np.empty(nnz, indptr.dtype), np.empty(nnz, x.data.dtype)
+    ids = _flat(ids.astype(indptr.dtype, copy=False))
+    compiled.take_csr(x.indptr, x.indices, _flat(x.data), ids, indptr, indices, data)
+    return CSR(data, indices, indptr, (len(ids), x.shape[1]))
 
 
 def take_rows(x: Any, ids: Any) -> Any:

@@ -76,11 +76,11 @@ std::optional<Array>& given(std::optional<Array>& made, const char* name, nb::ha
     return made;
 }
 
-void csr_dense(nb::handle p, nb::handle i, nb::handle d, nb::handle x, nb::handle o) {
+void csr_dense(nb::handle p, nb::handle i, nb::handle d, nb::handle at, nb::handle x, nb::handle o) {
     Array indptr("indptr", p), indices("indices", i), dense("dense", x), out("out", o, true);
-    std::optional<Array> data;
-    given(data, "data", d);
-    if (data) data->check_size(indices.size());
+    std::optional<Array> data, places;
+    if (given(data, "data", d)) data->check_size(indices.size());
+    if (given(places, "places", at)) places->check_size(indices.size());
     const Size columns = dense.ndim() == 2 ? dense.length(1) : 1;
     out.check_size((indptr.size() - 1) * columns);
     by_types(out, indices, [&](auto t, auto i) {
@@ -88,10 +88,12 @@ void csr_dense(nb::handle p, nb::handle i, nb::handle d, nb::handle x, nb::handl
         using I = decltype(i);
         const auto matrix = structure<I>(indptr, indices);
         const T *values = data ? data->as<T>() : nullptr, *right = dense.as<T>();
+        const I* order = places ? places->as<I>() : nullptr;
         T* result = out.as<T>();
         unlocked([&] {
-            if (columns == 1 && values) kernels<T, I>().csr_vector(matrix, values, right, result);
-            else kernels<T, I>().csr_dense(matrix, values, right, columns, result);
+            const auto& of = kernels<T, I>();
+            if (columns == 1 && values && !order) of.csr_vector(matrix, values, right, result);
+            else of.csr_dense(matrix, values, order, right, columns, result);
         });
     });
 }
@@ -228,6 +230,40 @@ Size rows_count(nb::handle x, nb::handle s) {
     });
 }
 
+void csr_to_dense(nb::handle p, nb::handle i, nb::handle d, nb::handle o) {
+    Array indptr("indptr", p), indices("indices", i), data("data", d), out("out", o, true);
+    data.check_size(indices.size());
+    const Size rows = indptr.size() - 1, columns = out.length(1);
+    out.check_size(rows * columns);
+    by_types(out, indices, [&](auto t, auto i) {
+        using T = decltype(t);
+        using I = decltype(i);
+        const auto x = structure<I>(indptr, indices);
+        const T* values = data.as<T>();
+        T* to = out.as<T>();
+        unlocked([&] { kernels<T, I>().csr_to_dense(x, values, columns, to); });
+    });
+}
+
+void take_csr(nb::handle p, nb::handle i, nb::handle d, nb::handle n, nb::handle po, nb::handle io,
+              nb::handle o) {
+    Array indptr("indptr", p), indices("indices", i), data("data", d), ids("ids", n),
+        starts("starts", po), columns("columns", io, true), out("out", o, true);
+    data.check_size(indices.size());
+    starts.check_size(ids.size() + 1);
+    out.check_size(columns.size());
+    by_types(out, indices, [&](auto t, auto i) {
+        using T = decltype(t);
+        using I = decltype(i);
+        const auto x = structure<I>(indptr, indices);
+        const T* values = data.as<T>();
+        const I *rows = ids.as<I>(), *from = starts.as<I>();
+        I* to = columns.as<I>();
+        T* result = out.as<T>();
+        unlocked([&] { kernels<T, I>().take_csr(x, values, rows, ids.size(), from, to, result); });
+    });
+}
+
 void take_rows(nb::handle x, nb::handle n, nb::handle o) {
     Array from("x", x), ids("ids", n), out("out", o, true);
     const Size count = ids.size(), width = count ? out.size() / count : 0;
@@ -337,7 +373,8 @@ NB_MODULE(_kernels, m) {
     m.def("set_num_threads", set_num_threads);
     m.def("instructions", [] { return use_avx2 ? "avx2" : "plain"; });
     m.def("set_instructions", set_instructions);
-    m.def("csr_dense", csr_dense, nb::arg(), nb::arg(), nb::arg().none(), nb::arg(), nb::arg());
+    m.def("csr_dense", csr_dense, nb::arg(), nb::arg(), nb::arg().none(), nb::arg().none(), nb::arg(),
+          nb::arg());
     m.def("sampled", sampled);
     m.def("merge_count", merge_count);
     m.def("merge_fill", merge_fill);
@@ -346,6 +383,8 @@ NB_MODULE(_kernels, m) {
     m.def("dense_count", dense_count);
     m.def("dense_fill", dense_fill);
     m.def("rows_count", rows_count);
+    m.def("csr_to_dense", csr_to_dense);
+    m.def("take_csr", take_csr);
     m.def("take_rows", take_rows);
     m.def("group", group);
     m.def("step", step, nb::arg(), nb::arg().none(), nb::arg(), nb::arg(), nb::arg().none(),

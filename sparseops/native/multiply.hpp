@@ -30,6 +30,25 @@ void parallel_pairs(Structure<I> a, Size parts, F f) {
     });
 }
 
+// Sorts the list of the columns that have the mark `reached`.
+template <class I>
+inline void order(I* list, I* end, const I* mark, I reached) {
+    const Size count = end - list;
+    if (count == 0) return;
+    const auto [least, most] = std::minmax_element(list, end, Below());
+    const I first = *least, last = *most;
+    // Most of what lies between them is in the list: it is found by looking.
+    if (last - first < 16 * count) {
+        Size found = 0;
+        for (I column = first; found < count; ++column) {
+            list[found] = column;
+            found += mark[column] == reached;
+        }
+    } else {
+        std::sort(list, end, Below());
+    }
+}
+
 template <class T, class I>
 Size product_count(Structure<I> a, Structure<I> b, Size columns, I* indptr) {
     const Size parts = product_parts(a, b);
@@ -82,7 +101,7 @@ void product_fill(Structure<I> a, const T* data_a, Structure<I> b, const T* data
                     }
                 }
             }
-            std::sort(list, end, Below());
+            order(list, end, mark, I(row + 1));
             T* out = data + indptr[row];
             for (I* at = list; at < end; ++at) *out++ = sums[*at];
         }

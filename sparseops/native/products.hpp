@@ -9,58 +9,87 @@
 
 namespace sparseops::ISA {
 
-// So many entries ahead the rows of the dense operand are asked for.
-constexpr Size kAhead = 12;
+// So many lines of memory are asked for ahead of their use, and at least so many entries.
+constexpr Size kAheadLines = 32, kAheadEntries = 12;
 
-// One row times `count` vectors of columns, summed in registers in the order of the entries.
-template <int count, bool weighted, class T, class I>
-inline void row_by_vectors(const I* indices, const T* data, Size first, Size last, Size end,
-                           const T* dense, Size columns, T* out) {
-    constexpr int lanes = Lanes<T>::count;
+// Of entries with no values, which count as ones.
+template <class T>
+struct Ones {
+    T times(Size, T x) const { return x; }
+    Vector<T> times(Size, Vector<T> x) const { return x; }
+    void ask(Size) const {}
+};
+
+template <class T>
+struct Values {
+    const T* data;
+    T times(Size at, T x) const { return data[at] * x; }
+    Vector<T> times(Size at, Vector<T> x) const { return data[at] * x; }
+    void ask(Size) const {}
+};
+
+// Values that stand in another order.
+template <class T, class I>
+struct PlacedValues {
+    const T* data;
+    const I* places;
+    T times(Size at, T x) const { return data[places[at]] * x; }
+    Vector<T> times(Size at, Vector<T> x) const { return data[places[at]] * x; }
+    void ask(Size at) const { __builtin_prefetch(data + places[at]); }
+};
+
+// One row of a csr array, and behind `stop`, up to `end`, what is read next.
+template <class I, class V>
+struct Row {
+    const I* indices;
+    V values;
+    Size start, stop, end;
+};
+
+// Rows may be short, so that calls of these functions would take longer than their work: they are
+// made part of the loop over rows.
+
+// The row times `count` vectors of columns, summed in registers in the order of the entries.
+template <int count, class T, class I, class V>
+[[gnu::always_inline]] inline void row_by_vectors(Row<I, V> row, const T* dense, Size columns, T* out) {
+    constexpr int lanes = Lanes<T>::count, lines = (count + 1) / 2;
+    constexpr Size ahead = kAheadLines / lines > kAheadEntries ? kAheadLines / lines : kAheadEntries;
     Vector<T> sums[count] = {};
-    for (Size at = first; at < last; ++at) {
-        if (at + kAhead < end) {
-            const T* ahead = dense + indices[at + kAhead] * columns;
-            for (int line = 0; line < (count + 1) / 2; ++line)
-                __builtin_prefetch(ahead + line * 2 * lanes);
+    for (Size at = row.start; at < row.stop; ++at) {
+        if (at + ahead < row.end) {
+            row.values.ask(at + ahead);
+            const T* next = dense + row.indices[at + ahead] * columns;
+            for (int line = 0; line < lines; ++line) __builtin_prefetch(next + line * 2 * lanes);
         }
-        const T* row = dense + indices[at] * columns;
-        for (int part = 0; part < count; ++part) {
-            if constexpr (weighted) sums[part] += data[at] * load(row + part * lanes);
-            else sums[part] += load(row + part * lanes);
-        }
+        const T* right = dense + row.indices[at] * columns;
+        for (int part = 0; part < count; ++part)
+            sums[part] += row.values.times(at, load(right + part * lanes));
     }
     for (int part = 0; part < count; ++part) store(out + part * lanes, sums[part]);
 }
 
 // The same for a few columns, fewer than a vector has.
-template <int count, bool weighted, class T, class I>
-inline void row_by_values(const I* indices, const T* data, Size first, Size last, const T* dense,
-                          Size columns, T* out) {
+template <int count, class T, class I, class V>
+[[gnu::always_inline]] inline void row_by_values(Row<I, V> row, const T* dense, Size columns, T* out) {
     T sums[count] = {};
-    for (Size at = first; at < last; ++at) {
-        const T* row = dense + indices[at] * columns;
-        for (int part = 0; part < count; ++part) {
-            if constexpr (weighted) sums[part] += data[at] * row[part];
-            else sums[part] += row[part];
-        }
+    for (Size at = row.start; at < row.stop; ++at) {
+        if (at + kAheadLines < row.end) row.values.ask(at + kAheadLines);
+        const T* right = dense + row.indices[at] * columns;
+        for (int part = 0; part < count; ++part) sums[part] += row.values.times(at, right[part]);
     }
     for (int part = 0; part < count; ++part) out[part] = sums[part];
 }
 
-template <bool weighted, class T, class I>
-inline void row_by_dense(const I* indices, const T* data, Size first, Size last, Size end,
-                         const T* dense, Size columns, T* out) {
+template <class T, class I, class V>
+[[gnu::always_inline]] inline void row_by_dense(Row<I, V> row, const T* dense, Size columns, T* out) {
     constexpr int lanes = Lanes<T>::count;
     Size column = 0;
     const auto vectors = [&](auto count) {
-        row_by_vectors<count(), weighted>(indices, data, first, last, end, dense + column, columns,
-                                          out + column);
+        row_by_vectors<count()>(row, dense + column, columns, out + column);
         column += count() * lanes;
     };
     const auto values = [&](auto count) {
-        row_by_values<count(), weighted>(indices, data, first, last, dense + column, columns,
-                                         out + column);
+        row_by_values<count()>(row, dense + column, columns, out + column);
     };
     while (columns - column >= 8 * lanes) vectors(Constant<8>());
     if (columns - column >= 4 * lanes) vectors(Constant<4>());
@@ -77,18 +106,22 @@ inline void row_by_dense(const I* indices, const T* data, Size first, Size last,
     }
 }
 
-template <class T, class I>
-void csr_dense(Structure<I> x, const T* data, const T* dense, Size columns, T* out) {
+template <class T, class I, class V>
+void rows_by_dense(Structure<I> x, V values, const T* dense, Size columns, T* out) {
     parallel_rows(x, columns, [=](Size first, Size last) {
-        const I *indptr = x.indptr, *indices = x.indices;
-        const Size end = indptr[last];
+        const Size end = x.indptr[last];
         for (Size row = first; row < last; ++row) {
-            const Size start = indptr[row], stop = indptr[row + 1];
-            T* sums = out + row * columns;
-            if (data) row_by_dense<true>(indices, data, start, stop, end, dense, columns, sums);
-            else row_by_dense<false>(indices, data, start, stop, end, dense, columns, sums);
+            const Row<I, V> given = {x.indices, values, x.indptr[row], x.indptr[row + 1], end};
+            row_by_dense(given, dense, columns, out + row * columns);
         }
     });
+}
+
+template <class T, class I>
+void csr_dense(Structure<I> x, const T* data, const I* places, const T* dense, Size columns, T* out) {
+    if (!data) rows_by_dense(x, Ones<T>(), dense, columns, out);
+    else if (!places) rows_by_dense(x, Values<T>{data}, dense, columns, out);
+    else rows_by_dense(x, PlacedValues<T, I>{data, places}, dense, columns, out);
 }
 
 // One sum a row, in the order of the entries: waiting for memory takes longer than the additions.

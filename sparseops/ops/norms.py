@@ -16,6 +16,8 @@ from sparseops.storage import Dense
 
 __all__ = ["norm"]
 
+#: So many values are squared at a time, which keeps copies of them in the processor's cache.
+_BLOCK = 2**15
 _ORDERS = (None, 1, 2, "fro", np.inf)
 
 
@@ -76,6 +78,9 @@ def norm(x, *, ord=None, axis=None, keepdims=False):
 @norm.forward("csr -> dense", "row_sparse -> dense", where=reduces)
 def _norm(backend, x, *, ord, axis, keepdims):
     xp, dtype, axes = backend.xp, _dtype(x.data.dtype), as_axes(axis, len(x.shape))
+    if len(axes) == len(x.shape) and ord in (None, 2, "fro"):
+        found = xp.sqrt(_sum_of_squares(xp, x.data.reshape(-1)))
+        return Dense(found.astype(dtype).reshape(reduced_shape(x.shape, axis, keepdims)))
     sizes = x.with_data(
         xp.abs(x.data.astype(np.result_type(x.data.dtype, _WIDE[x.data.dtype.kind])))
     )
@@ -88,6 +93,18 @@ def _norm(backend, x, *, ord, axis, keepdims):
         found = xp.sqrt(total(backend, squares, axes, squares.data.dtype))
     shape = reduced_shape(x.shape, axis, keepdims)
     return Dense(xp.asarray(found).astype(dtype).reshape(shape))
+
+
+def _sum_of_squares(xp, values):
+    """The sum of the squares of the absolute values of a vector, in float64."""
+    found = xp.zeros((), np.float64)
+    for start in range(0, len(values), _BLOCK):
+        block = values[start : start + _BLOCK]
+        if block.dtype.kind == "c":
+            block = xp.stack([block.real, block.imag]).reshape(-1)
+        block = block.astype(np.float64, copy=False)
+        found += xp.dot(block, block)
+    return found
 
 
 #: In what values are added up; complex64 has parts of float32, so its sizes are of float32.

@@ -57,17 +57,19 @@ def keeps_rows(axis):
 
 def total(backend: Backend, x: Storage, axes: tuple[int, ...], dtype: np.dtype) -> Any:
     """The sums of `x` over `axes`, added up in `dtype`, or wider."""
-    return backend.xp.asarray(_TOTALS[x.stype](backend.xp, x, axes, wide(dtype)))
+    return backend.xp.asarray(_TOTALS[x.stype](backend, x, axes, wide(dtype)))
 
 
-def _dense_total(xp: Any, x: Dense, axes: tuple[int, ...], dtype: np.dtype) -> Any:
-    return xp.sum(x.data, axis=axes, dtype=dtype)
+def _dense_total(backend: Backend, x: Dense, axes: tuple[int, ...], dtype: np.dtype) -> Any:
+    return backend.xp.sum(x.data, axis=axes, dtype=dtype)
 
 
-def _csr_total(xp: Any, x: CSR, axes: tuple[int, ...], dtype: np.dtype) -> Any:
-    data = x.data.astype(dtype, copy=False)
+def _csr_total(backend: Backend, x: CSR, axes: tuple[int, ...], dtype: np.dtype) -> Any:
+    xp, data = backend.xp, x.data.astype(dtype, copy=False)
     if len(axes) == 2:
         return xp.sum(data)
+    if axes == (0,) and dtype.kind == "f":
+        return backend.matrix(x.with_data(data)).T @ xp.ones(x.shape[0], dtype)
     found = xp.zeros(x.shape[1 - axes[0]], dtype)
     if axes == (0,):
         xp.add.at(found, x.indices, data)
@@ -78,7 +80,8 @@ def _csr_total(xp: Any, x: CSR, axes: tuple[int, ...], dtype: np.dtype) -> Any:
     return found
 
 
-def _rows_total(xp: Any, x: RowSparse, axes: tuple[int, ...], dtype: np.dtype) -> Any:
+def _rows_total(backend: Backend, x: RowSparse, axes: tuple[int, ...], dtype: np.dtype) -> Any:
+    xp = backend.xp
     of_rows = xp.sum(x.data, axis=axes, dtype=dtype)
     if 0 in axes:
         return of_rows
