@@ -300,7 +300,7 @@ def test_kernels_called_with_arrays_that_do_not_belong_together_raise():
         call(indptr, indices, data, dense.astype(np.float32), out)
     with pytest.raises(TypeError, match="indptr has another type"):
         call(indptr.astype(np.int64), indices, data, dense, out)
-    with pytest.raises(BufferError, match="not C-contiguous"):
+    with pytest.raises(ValueError, match="not C-contiguous"):
         call(indptr, indices, data, np.ones((2, 2)).T, out)
     out.setflags(write=False)
     with pytest.raises(ValueError, match="read-only"):

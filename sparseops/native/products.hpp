@@ -127,7 +127,7 @@ void csr_dense(Structure<I> x, const T* data, const I* places, const T* dense, S
 // One sum a row, in the order of the entries: waiting for memory takes longer than the additions.
 template <class T, class I>
 void csr_vector(Structure<I> x, const T* data, const T* vector, T* out) {
-    parallel_rows(x, 1, [=](Size first, Size last) {
+    parallel_rows(x, 4, [=](Size first, Size last) {
         for (Size row = first; row < last; ++row) {
             T sum = 0;
             for (Size at = x.indptr[row]; at < x.indptr[row + 1]; ++at)
