@@ -180,20 +180,23 @@ def pairs_operator(so):
         """The sum over pairs of columns of ``x_i * x_j * <v_i, v_j>``, for each row of `x`."""
         return x.shape[:1], np.result_type(x.dtype, v.dtype)
 
+    product, rows = so.dot.kernel("csr", "dense", "dense"), so.take.kernel(*["dense"] * 3)
+
     @pairs.forward("csr, dense -> dense")
-    def kernel(backend, x, v):
-        sums = backend.matrix(x) @ v.data
-        own = v.data[x.indices]
-        own *= x.data[:, None]
+    def kernel(backend, x, v, *, state):
+        state.sums = product(backend, x, v, transpose_a=False, transpose_b=False)
+        own = rows(backend, v, so.Dense(x.indices)).data
         squares = np.einsum("ij,ij->i", own, own)
+        squares *= np.square(x.data)
         squares = np.bincount(backend.row_ids(x), squares, x.shape[0])
-        return so.Dense(((np.square(sums).sum(axis=1) - squares) / 2).astype(sums.dtype))
+        lengths = np.einsum("ij,ij->i", state.sums.data, state.sums.data)
+        return so.Dense((lengths - squares.astype(lengths.dtype)) / 2)
 
     @pairs.backward("v", "csr, dense -> row_sparse")
-    def rule(g, x, v):
+    def rule(g, x, v, state):
         g = so.reshape(g, shape=(-1, 1))
         own = so.dot(so.square(x), g, transpose_a=True)
-        return so.dot(x, g * so.dot(x, v), transpose_a=True) - own * v
+        return so.dot(x, g * so.array(state.sums.data), transpose_a=True) - own * v
 
     return pairs
 

@@ -79,8 +79,10 @@ Size rows_count(const T* x, Size rows, Size columns, I* stored) {
 template <class T, class I>
 void take_rows(const T* x, const I* ids, Size count, Size width, T* out) {
     parallel_ranges(count, width, [=](Size first, Size last) {
-        for (Size row = first; row < last; ++row)
+        for (Size row = first; row < last; ++row) {
+            if (row + 16 < last) __builtin_prefetch(x + ids[row + 16] * width);
             std::memcpy(out + row * width, x + ids[row] * width, width * sizeof(T));
+        }
     });
 }
 

@@ -4,6 +4,7 @@ import numpy as np
 
 from sparseops.errors import DTypeError, ShapeError
 from sparseops.operators import operator
+from sparseops.ops.rows import pick
 from sparseops.ops.structure import counts_to_indptr, entry_keys, find, flat_places
 from sparseops.registry import operators
 from sparseops.spec import as_dtype
@@ -194,7 +195,7 @@ def _mask_csr(backend, x, like):
 
 @sparse_mask.forward("dense, row_sparse -> row_sparse")
 def _mask_row_sparse(backend, x, like):
-    return like.with_data(x.data[like.indices])
+    return like.with_data(pick(backend, x.data, like.indices))
 
 
 @sparse_mask.forward("csr, csr -> csr")

@@ -7,6 +7,7 @@ import numpy as np
 from sparseops.backend import Backend
 from sparseops.ops.broadcasting import outer_csr, report_dense, sparse_first, spread_csr
 from sparseops.ops.merge import intersect_csr, intersect_rows, select_csr, widened
+from sparseops.ops.rows import pick
 from sparseops.ops.structure import counts_to_indptr, entry_keys, find
 from sparseops.spec import Spec, broadcast
 from sparseops.storage import CSR, Dense, RowSparse, index_dtype
@@ -56,7 +57,7 @@ def rows_by_dense(
     shape = broadcast(x.shape, dense.shape)
     if len(x.shape) == len(shape) and x.shape[0] == shape[0]:
         along = len(dense.shape) == len(shape) and dense.shape[0] == shape[0]
-        data = ufunc(x.data, dense.data[x.indices] if along else dense.data)
+        data = ufunc(x.data, pick(backend, dense.data, x.indices) if along else dense.data)
         return RowSparse(data, x.indices, shape)
     width = np.result_type(x.indices.dtype, index_dtype(shape[0]))
     rows = backend.xp.arange(shape[0] if len(x.indices) else 0, dtype=width)
