@@ -19,7 +19,7 @@ from sparseops.bench.results import load as load_results
 
 #: Where suites are looked for: in the installed package, in its checkout, where the command runs.
 SUITES = (
-    Path(__file__).parent / "suites",
+    Path(__file__).parent / "benchmarks",
     Path(__file__).parents[2] / "benchmarks",
     Path("benchmarks"),
 )

@@ -80,7 +80,7 @@ template <class T, class I>
 void take_rows(const T* x, const I* ids, Size count, Size width, T* out) {
     parallel_ranges(count, width, [=](Size first, Size last) {
         for (Size row = first; row < last; ++row) {
-            if (row + 16 < last) __builtin_prefetch(x + ids[row + 16] * width);
+            if (row + 32 < last) __builtin_prefetch(x + ids[row + 32] * width);
             std::memcpy(out + row * width, x + ids[row] * width, width * sizeof(T));
         }
     });

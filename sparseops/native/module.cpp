@@ -92,7 +92,8 @@ void csr_dense(nb::handle p, nb::handle i, nb::handle d, nb::handle at, nb::hand
         T* result = out.as<T>();
         unlocked([&] {
             const auto& of = kernels<T, I>();
-            if (columns == 1 && values && !order) of.csr_vector(matrix, values, right, result);
+            if (columns == 1 && values && !order)
+                of.csr_vector(matrix, values, right, dense.size(), result);
             else of.csr_dense(matrix, values, order, right, columns, result);
         });
     });

@@ -139,13 +139,16 @@ void step_by(const Step<T>& step, const I* places, Size count) {
     const Preparation<T> prepared(step);
     const bool prepares = prepared.needed();
     const Size width = step.width;
+    // Rows are asked for about a kilobyte ahead of their use.
+    const Size rows = 1024 / (width * Size(sizeof(T)) + 1);
+    const Size distance = rows < 4 ? 4 : rows > 64 ? 64 : rows;
     // A rule without a second array reads and writes nothing of it; the weights stand in for it.
     T *weights = step.arrays[0], *first = step.arrays[1], *second = step.arrays[2];
     parallel_ranges(count, 2 * width, [=](Size begin, Size end) {
         for (Size at = begin; at < end; ++at) {
             const Size row = (places ? Size(places[at]) : at) * width;
-            if (places && at + 4 < end) {
-                const Size ahead = places[at + 4] * width;
+            if (places && at + distance < end) {
+                const Size ahead = places[at + distance] * width;
                 for (Size value = 0; value < width; value += 64 / sizeof(T)) {
                     __builtin_prefetch(weights + ahead + value, 1);
                     if (first) __builtin_prefetch(first + ahead + value, 1);

@@ -125,16 +125,26 @@ void csr_dense(Structure<I> x, const T* data, const I* places, const T* dense, S
 }
 
 // One sum a row, in the order of the entries: waiting for memory takes longer than the additions.
-template <class T, class I>
-void csr_vector(Structure<I> x, const T* data, const T* vector, T* out) {
+template <bool asks, class T, class I>
+void rows_by_vector(Structure<I> x, const T* data, const T* vector, T* out) {
     parallel_rows(x, 4, [=](Size first, Size last) {
+        const Size end = x.indptr[last] - kAheadLines;
         for (Size row = first; row < last; ++row) {
             T sum = 0;
-            for (Size at = x.indptr[row]; at < x.indptr[row + 1]; ++at)
+            for (Size at = x.indptr[row]; at < x.indptr[row + 1]; ++at) {
+                if (asks && at < end) __builtin_prefetch(vector + x.indices[at + kAheadLines]);
                 sum += data[at] * vector[x.indices[at]];
+            }
             out[row] = sum;
         }
     });
+}
+
+template <class T, class I>
+void csr_vector(Structure<I> x, const T* data, const T* vector, Size length, T* out) {
+    // What fits the second cache comes soon enough.
+    if (length * sizeof(T) > (1 << 20)) rows_by_vector<true>(x, data, vector, out);
+    else rows_by_vector<false>(x, data, vector, out);
 }
 
 // The product of two dense matrices, of rows of `a` and rows of `b`, at stored places alone.
