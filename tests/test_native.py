@@ -363,3 +363,44 @@ def test_a_child_that_is_forked_while_kernels_run_works(threads):
                     os._exit(0 if right else 1)
             assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
         assert all(x.result() == expected for x in running)
+
+
+def test_strided_parts_are_read_as_they_stand():
+    def strided(values):
+        return np.repeat(values, 2)[::2]
+
+    x = so.csr_array(([1.0, 2.0], [1, 0], [0, 1, 2]), (2, 2))
+    indices, indptr = strided(x.indices), strided(x.indptr)
+    y = so.NDArray(so.CSR(strided(x.data), indices, indptr, x.shape), BACKEND)
+    rows = so.NDArray(
+        so.RowSparse(strided(np.ones((2, 1))), strided(np.array([0, 1])), (2, 1)), BACKEND
+    )
+    w = so.zeros((2, 1))
+    so.optim.sgd(1.0).update(rows, {"step": 0}, w)
+    np.testing.assert_array_equal(densify(w), -densify(rows))
+    dense = np.array([[3.0], [5.0]])
+    found = [
+        so.dot(y, dense),
+        so.dot(y, dense, transpose_a=True),
+        so.dot(y, y),
+        y + x * 2,
+        y * (x + x),
+        so.take(y, [1, 0]),
+        y.tostype("dense"),
+        so.sddmm(y, np.eye(2), np.eye(2)),
+        rows + so.row_sparse_array((np.ones((1, 1)), [0]), (2, 1)),
+    ]
+    m = densify(x)
+    expected = [
+        m @ dense,
+        m.T @ dense,
+        m @ m,
+        3 * m,
+        2 * m * m,
+        m[[1, 0]],
+        m,
+        m * 0,
+        [[2.0], [1.0]],
+    ]
+    for x, wanted in zip(found, expected, strict=True):
+        np.testing.assert_array_equal(densify(x), wanted)

@@ -36,12 +36,17 @@ def _suits(*arrays: Any) -> bool:
 _flat = np.ascontiguousarray
 
 
+def _parts(x: CSR) -> tuple[Any, Any, Any]:
+    """The arrays of a csr array, contiguous."""
+    return _flat(x.indptr), _flat(x.indices), _flat(x.data)
+
+
 def csr_dense(a: CSR, right: Any) -> Any:
     """``a @ right``, of one or two dimensions."""
     if not _suits(a.data, right):
         return None
     out = np.empty((a.shape[0], *right.shape[1:]), right.dtype)
-    compiled.csr_dense(a.indptr, a.indices, _flat(a.data), None, _flat(right), out)
+    compiled.csr_dense(*_parts(a), None, _flat(right), out)
     return out
 
 
@@ -102,10 +107,10 @@ def merge_csr(a: CSR, b: CSR, name: str) -> CSR | None:
     width = np.result_type(a.indices.dtype, b.indices.dtype, index_dtype(most))
     a, b = _of_width(a, width), _of_width(b, width)
     indptr = np.empty(len(a.indptr), width)
-    nnz = compiled.merge_count(name, a.indptr, a.indices, b.indptr, b.indices, indptr)
+    of_a, of_b = _parts(a), _parts(b)
+    nnz = compiled.merge_count(name, *of_a[:2], *of_b[:2], indptr)
     indices, data = np.empty(nnz, width), np.empty(nnz, a.data.dtype)
-    parts = (x for m in (a, b) for x in (m.indptr, m.indices, _flat(m.data)))
-    compiled.merge_fill(name, *parts, indptr, indices, data)
+    compiled.merge_fill(name, *of_a, *of_b, indptr, indices, data)
     return CSR(data, indices, indptr, a.shape)
 
 
@@ -153,7 +158,7 @@ def csr_to_dense(x: CSR) -> Any:
     if not _suits(x.data):
         return None
     out = np.empty(x.shape, x.data.dtype)
-    compiled.csr_to_dense(x.indptr, x.indices, _flat(x.data), out)
+    compiled.csr_to_dense(*_parts(x), out)
     return out
 
 
@@ -168,7 +173,7 @@ def take_csr(x: CSR, ids: Any) -> CSR | None:
     np.cumsum(counts, out=indptr[1:])
     indices, data = np.empty(nnz, indptr.dtype), np.empty(nnz, x.data.dtype)
     ids = _flat(ids.astype(indptr.dtype, copy=False))
-    compiled.take_csr(x.indptr, x.indices, _flat(x.data), ids, indptr, indices, data)
+    compiled.take_csr(*_parts(x), ids, indptr, indices, data)
     return CSR(data, indices, indptr, (len(ids), x.shape[1]))
 
 
@@ -186,7 +191,7 @@ def sampled(pattern: CSR, left: Any, right: Any) -> Any:
     if not _suits(left, right):
         return None
     out = np.empty(len(pattern.indices), left.dtype)
-    compiled.sampled(pattern.indptr, pattern.indices, _flat(left), _flat(right), out)
+    compiled.sampled(*_parts(pattern)[:2], _flat(left), _flat(right), out)
     return out
 
 
@@ -201,10 +206,10 @@ def csr_csr(a: CSR, b: CSR) -> CSR | None:
         width = np.dtype(np.int64)
     a, b = _of_width(a, width), _of_width(b, width)
     indptr = np.empty(len(a.indptr), width)
-    nnz = compiled.product_count(a.indptr, a.indices, b.indptr, b.indices, columns, indptr)
+    of_a, of_b = _parts(a), _parts(b)
+    nnz = compiled.product_count(*of_a[:2], *of_b[:2], columns, indptr)
     indices, data = np.empty(nnz, width), np.empty(nnz, a.data.dtype)
-    parts = [x for m in (a, b) for x in (m.indptr, m.indices, _flat(m.data))]
-    compiled.product_fill(*parts, columns, indptr, indices, data)
+    compiled.product_fill(*of_a, *of_b, columns, indptr, indices, data)
     return CSR(data, indices, indptr, (a.shape[0], columns))
 
 
@@ -220,5 +225,6 @@ def step(
         return None
     weights, first, second = [*arrays, None, None][:3]
     given = tuple(float(numbers[name]) for name in _RULES[rule])
+    places = None if places is None else _flat(places)
     compiled.step(rule, places, _flat(gradient), weights, first, second, preparation, given)
     return True
