@@ -51,6 +51,14 @@ def csr_dense(rng, rows, columns, dtype, width):
     ]
 
 
+def row_sums(rng, rows, columns, dtype, width):
+    # Halves, which are added up exactly in any order.
+    x = matrix(rng, rows, columns, dtype, width)
+    halves = rng.integers(-8, 9, x.nnz).astype(dtype) / 2
+    x = so.csr_array((halves, x.indices, x.indptr), x.shape)
+    return [so.sum(x, axis=1), so.mean(x, axis=1)]
+
+
 def csr_transposed_dense(rng, rows, columns, dtype, width):
     x = matrix(rng, rows, columns, dtype, width)
     g = values(rng, dtype, rows, 9)
@@ -121,6 +129,7 @@ def step(rng, rows, columns, dtype, width):
 
 KERNELS = (
     csr_dense,
+    row_sums,
     csr_transposed_dense,
     sum_by_row,
     merge_csr,

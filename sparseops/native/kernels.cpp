@@ -14,7 +14,8 @@ namespace sparseops::ISA {
 template <class T, class I>
 const Kernels<T, I>& table() {
     static constexpr Kernels<T, I> found = {
-        csr_dense<T, I>,   csr_vector<T, I>,    sampled<T, I>,    merge_count<T, I>,
+        csr_dense<T, I>,   csr_vector<T, I>,    row_sums<T, I>,   sampled<T, I>,
+        merge_count<T, I>,
         merge_fill<T, I>,  union_rows<I>,       merge_rows<T, I>, dense_count<T, I>,
         dense_fill<T, I>,  rows_count<T, I>,    csr_to_dense<T, I>, take_csr<T, I>,
         take_rows<T, I>,   group<I>,

@@ -39,6 +39,7 @@ struct Kernels {
                       T* out);
     // out = x @ vector
     void (*csr_vector)(Structure<I> x, const T* data, const T* vector, Size length, T* out);
+    void (*row_sums)(const I* indptr, Size rows, const T* data, T* out);
     // out[e] = sum(a[row of e] * b[column of e]), for each entry e of x
     void (*sampled)(Structure<I> x, const T* a, const T* b, Size inner, T* out);
     // The entries of each row of the result, into indptr; their number.

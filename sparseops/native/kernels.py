@@ -50,6 +50,15 @@ def csr_dense(a: CSR, right: Any) -> Any:
     return out
 
 
+def row_sums(a: CSR) -> Any:
+    """The sum of the values of each row."""
+    if not _suits(a.data):
+        return None
+    out = np.empty(a.shape[0], a.data.dtype)
+    compiled.row_sums(_flat(a.indptr), _flat(a.data), out)
+    return out
+
+
 def csr_transposed_dense(a: CSR, right: Any) -> Any:
     """The rows of ``a.T @ right`` for which `a` stores an entry, and their numbers."""
     if not _suits(a.data, right) or (found := by_column(a)) is None:

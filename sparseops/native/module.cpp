@@ -99,6 +99,20 @@ void csr_dense(nb::handle p, nb::handle i, nb::handle d, nb::handle at, nb::hand
     });
 }
 
+void row_sums(nb::handle p, nb::handle d, nb::handle o) {
+    Array indptr("indptr", p), data("data", d), out("out", o, true);
+    const Size rows = indptr.size() - 1;
+    out.check_size(rows);
+    by_types(out, indptr, [&](auto t, auto i) {
+        using T = decltype(t);
+        using I = decltype(i);
+        const I* starts = indptr.as<I>();
+        const T* values = data.as<T>();
+        T* sums = out.as<T>();
+        unlocked([&] { kernels<T, I>().row_sums(starts, rows, values, sums); });
+    });
+}
+
 void sampled(nb::handle p, nb::handle i, nb::handle l, nb::handle r, nb::handle o) {
     Array indptr("indptr", p), indices("indices", i), a("a", l), b("b", r), out("out", o, true);
     out.check_size(indices.size());
@@ -376,6 +390,7 @@ NB_MODULE(_kernels, m) {
     m.def("set_instructions", set_instructions);
     m.def("csr_dense", csr_dense, nb::arg(), nb::arg(), nb::arg().none(), nb::arg().none(), nb::arg(),
           nb::arg());
+    m.def("row_sums", row_sums);
     m.def("sampled", sampled);
     m.def("merge_count", merge_count);
     m.def("merge_fill", merge_fill);

@@ -147,6 +147,26 @@ void csr_vector(Structure<I> x, const T* data, const T* vector, Size length, T* 
     else rows_by_vector<false>(x, data, vector, out);
 }
 
+// The sums of rows, each vector of values after the other.
+template <class T, class I>
+void row_sums(const I* indptr, Size rows, const T* data, T* out) {
+    constexpr int lanes = Lanes<T>::count;
+    parallel_rows(Structure<I>{indptr, nullptr, rows}, 1, [=](Size first, Size last) {
+        for (Size row = first; row < last; ++row) {
+            Size at = indptr[row];
+            const Size stop = indptr[row + 1];
+            T sum = 0;
+            if (stop - at >= 2 * lanes) {
+                Vector<T> sums = load(data + at);
+                for (at += lanes; at + lanes <= stop; at += lanes) sums += load(data + at);
+                sum = sum_lanes<T>(sums);
+            }
+            for (; at < stop; ++at) sum += data[at];
+            out[row] = sum;
+        }
+    });
+}
+
 // The product of two dense matrices, of rows of `a` and rows of `b`, at stored places alone.
 template <class T, class I>
 void sampled(Structure<I> x, const T* a, const T* b, Size inner, T* out) {

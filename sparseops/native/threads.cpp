@@ -13,6 +13,19 @@
 namespace sparseops {
 namespace {
 
+// Waits some 50 microseconds for something to be true: to sleep and to be woken takes as long, and
+// the next loop often follows soon. Whether it is true.
+template <class F>
+bool spin_until(F done) noexcept {
+    for (int turn = 0; turn < 2000; ++turn) {
+        if (done()) return true;
+#if defined(__x86_64__) || defined(__i386__)
+        __builtin_ia32_pause();
+#endif
+    }
+    return done();
+}
+
 class Pool {
 public:
     // Whether this call has run the parts; not if another loop is running.
@@ -33,8 +46,10 @@ public:
         }
         start_.notify_all();
         work();
+        const auto done = [this] { return working_ == 0; };
+        if (spin_until(done)) return true;
         std::unique_lock<std::mutex> lock(state_);
-        done_.wait(lock, [this] { return working_ == 0; });
+        done_.wait(lock, done);
         return true;
     }
 
@@ -54,15 +69,18 @@ private:
 
     void serve(int number) noexcept {
         std::size_t seen = 0;
-        std::unique_lock<std::mutex> lock(state_);
+        const auto begun = [&] { return loop_ != seen; };
         for (;;) {
-            start_.wait(lock, [&] { return loop_ != seen; });
+            spin_until(begun);
+            std::unique_lock<std::mutex> lock(state_);
+            start_.wait(lock, begun);
             seen = loop_;
             if (number >= wanted_) continue;
             lock.unlock();
             work();
+            if (--working_ > 0) continue;
             lock.lock();
-            if (--working_ == 0) done_.notify_one();
+            done_.notify_one();
         }
     }
 
@@ -75,9 +93,10 @@ private:
     std::condition_variable start_, done_;
     Part f_ = nullptr;
     void* context_ = nullptr;
-    std::size_t parts_ = 0, loop_ = 0;
-    std::atomic<std::size_t> next_{0};
-    int started_ = 0, wanted_ = 0, working_ = 0;
+    std::size_t parts_ = 0;
+    std::atomic<std::size_t> loop_{0}, next_{0};
+    std::atomic<int> working_{0};
+    int started_ = 0, wanted_ = 0;
 };
 
 std::atomic<int> threads{1};

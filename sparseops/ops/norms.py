@@ -17,7 +17,7 @@ from sparseops.storage import Dense
 __all__ = ["norm"]
 
 #: So many values are squared at a time, which keeps copies of them in the processor's cache.
-_BLOCK = 2**14
+_BLOCK = 2**13
 _ORDERS = (None, 1, 2, "fro", np.inf)
 
 
@@ -103,7 +103,10 @@ def _sum_of_squares(xp, values):
     for start in range(0, len(values), _BLOCK):
         block = values[start : start + _BLOCK]
         # Of so few float32 values the sum is right to some 1e-6, if no square leaves their range.
-        own = xp.dot(block, block) if block.dtype == np.float32 else np.nan
+        own = np.nan
+        if block.dtype == np.float32:
+            with np.errstate(over="ignore"):
+                own = xp.dot(block, block)
         if not 1e-20 < own < 1e30:
             block = block.astype(np.float64)
             own = xp.dot(block, block)

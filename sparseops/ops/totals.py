@@ -70,6 +70,8 @@ def _csr_total(backend: Backend, x: CSR, axes: tuple[int, ...], dtype: np.dtype)
         return xp.sum(data)
     if axes == (0,) and dtype.kind == "f":
         return backend.matrix(x.with_data(data)).T @ xp.ones(x.shape[0], dtype)
+    if axes == (1,) and (sums := backend.compiled("row_sums", x.with_data(data))) is not None:
+        return sums
     found = xp.zeros(x.shape[1 - axes[0]], dtype)
     if axes == (0,):
         xp.add.at(found, x.indices, data)
