@@ -84,6 +84,11 @@ PROGRAMS = {
         "so.RowSparse(np.ones((1, 2)), [0], (3, 2)).validate()",
         "so.CSR(np.ones(1), np.zeros(1, 'int32'), np.array([0, 1]), (1, 2)).validate()",
     ],
+    "native/__init__.py": [
+        "so.set_num_threads('2')",
+        "so.set_num_threads(0)",
+        "# Where no compiler was found.\nso.native.load = lambda: None\nso.set_num_threads(2)",
+    ],
     "backend.py": [
         "so.zeros(3, backend='torch')",
         "sys.modules['cupy'] = None\nso.zeros(3, backend='cupyx')",

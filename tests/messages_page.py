@@ -19,7 +19,7 @@ import numpy as np
 from messages import PRELUDE, PROGRAMS
 
 import sparseops as so
-from sparseops import errors, policy
+from sparseops import errors, native, policy
 from sparseops.backend import Backend, _loaded, _loaders
 from sparseops.registry import operators
 
@@ -102,6 +102,7 @@ def _undone() -> Iterator[None]:
     # The default policy is read from the environment once; a program that sets it reads it anew.
     with (
         mock.patch.object(policy, "_default", []),
+        mock.patch.object(native, "load", native.load),
         mock.patch.dict(_loaders, gpu=lambda: gpu),
         mock.patch.dict(_loaded),
         mock.patch.dict(operators),
