@@ -105,3 +105,12 @@ def test_diagonals_are_those_of_numpy(shape):
     check_gradient("diagonal", [x.astype(float)])
     with pytest.raises(so.ShapeError, match="two dimensions"):
         so.diagonal(so.zeros(3))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "complex64", "float64"])
+@pytest.mark.parametrize("scale", [1e-30, 1.0, 1e30])
+def test_the_norm_of_many_values_is_right_whatever_their_size(dtype, scale):
+    values = (np.arange(40_000) % 7 * scale).astype(dtype)
+    values[30_000] = np.nan if scale == 1.0 else 0
+    expected = np.sqrt(np.sum(np.abs(values.astype("complex128")) ** 2))
+    np.testing.assert_allclose(so.norm(so.array(values)).item(), expected, rtol=1e-5)

@@ -99,18 +99,21 @@ def _sum_of_squares(xp, values):
     """The sum of the squares of the absolute values of a vector, in float64."""
     if values.dtype.kind == "c":
         return _sum_of_squares(xp, values.real) + _sum_of_squares(xp, values.imag)
-    found = xp.zeros((), np.float64)
-    for start in range(0, len(values), _BLOCK):
-        block = values[start : start + _BLOCK]
+    found, whole = xp.zeros((), np.float64), 0
+    left = []
+    if values.dtype == np.float32:
         # Of so few float32 values the sum is right to some 1e-6, if no square leaves their range.
-        own = np.nan
-        if block.dtype == np.float32:
-            with np.errstate(over="ignore"):
-                own = xp.dot(block, block)
-        if not 1e-20 < own < 1e30:
-            block = block.astype(np.float64)
-            own = xp.dot(block, block)
-        found += own
+        whole = len(values) // _BLOCK * _BLOCK
+        blocks = values[:whole].reshape(-1, 1, _BLOCK)
+        with np.errstate(over="ignore", invalid="ignore"):
+            sums = (blocks @ blocks.swapaxes(1, 2)).reshape(-1)
+        fit = (sums > 1e-20) & (sums < 1e30)
+        found += sums[fit].sum(dtype=np.float64)
+        left = list(blocks[~fit].reshape(-1, _BLOCK))
+    left += [values[start : start + _BLOCK] for start in range(whole, len(values), _BLOCK)]
+    for block in left:
+        block = block.astype(np.float64)
+        found += xp.dot(block, block)
     return found
 
 
