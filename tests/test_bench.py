@@ -283,12 +283,14 @@ def test_the_peak_counts_memory_that_is_gone_after_the_call():
     assert found is None or size * 0.9 < found < size * 1.5
 
 
-def test_a_peer_has_the_threads_it_is_given_and_says_what_goes_wrong():
+def test_a_peer_has_the_threads_it_is_given_and_says_what_goes_wrong(tmp_path):
+    slow = tmp_path / "slow.py"
+    slow.write_text("import time\ntime.sleep(600)\n")
     process = Process("sparseops")
     try:
         assert process.ask("hello")["threads"] == 1
         with pytest.raises(PeerError, match="no answer in 0 s"):
-            process.ask("hello", seconds=0)
+            process.ask("load", seconds=0, suite=str(slow), name="any", size={}, inputs="")
         assert not process.alive
     finally:
         process.close()
@@ -310,3 +312,12 @@ def test_peers_run_where_sparseops_cannot_be_imported(tmp_path):
         assert process.ask("hello") == {"version": scipy.__version__, "threads": 1}
     finally:
         process.close()
+
+
+def test_without_kernels_sparseops_runs_on_one_thread(suite, tmp_path, monkeypatch):
+    monkeypatch.setenv("SPARSEOPS_NATIVE", "0")
+    argv = ["--suite", suite, "--peers", "scipy", "--scale", "0.0005", "--rounds", "1"]
+    main([*argv, "--threads", "2", "--out", str(tmp_path), "doubled"])
+    run = bench_results.load(str(tmp_path / "results.json"))
+    assert run.peers["sparseops"] == {"version": "on SciPy alone", "threads": 1}
+    assert any(one.seconds for one in run.results if one.peer == "sparseops")

@@ -113,6 +113,8 @@ class Experiment:
         except PeerError as error:
             self.peers[peer] = {"absent": str(error)}
             started.close()
+            if peer == "sparseops":
+                raise ValueError(f"sparseops itself cannot be timed: {error}") from None
             return None
         self._processes[peer] = started
         return started

@@ -23,7 +23,7 @@ class Peer:
 
     @property
     def version(self) -> str:
-        """The version of the library."""
+        """The version of the library, or which part of it runs."""
         return getattr(import_module(self.module.partition(".")[0]), "__version__", "")
 
     def set_threads(self, count: int) -> int:
@@ -60,10 +60,17 @@ class SparseOps(Peer):
 
     module = "sparseops"
 
+    @property
+    def version(self) -> str:
+        """Whether compiled kernels take part."""
+        compiled = self.library.get_backend("scipy").kernels is not None
+        return "with compiled kernels" if compiled else "on SciPy alone"
+
     def set_threads(self, count: int) -> int:
         """As many as it can use: one, but for the compiled kernels."""
-        setter = getattr(self.library, "set_num_threads", None)
-        return setter(count) or count if setter else 1
+        if self.library.get_backend("scipy").kernels is not None:
+            self.library.set_num_threads(count)
+        return self.library.get_num_threads()
 
     def csr(self, x: Matrix) -> Any:
         """A csr array."""
