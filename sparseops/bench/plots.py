@@ -35,9 +35,7 @@ def charts(run: Run) -> Iterator[tuple[str, Any]]:
     limited = [p for p in limited if ours(p).median > 1e-4]
     if limited:
         yield "limit", _limit(Figure, limited, run.machine["bandwidth"])
-    grown = [
-        one for one in series(run) if is_grown(one.results[0]) or "stored" in one.results[0].size
-    ]
+    grown = [one for one in series(run) if is_grown(one.results[0])]
     if grown:
         yield "growth", _growth(Figure, grown)
     crossed = list(crossings(run))

@@ -33,7 +33,7 @@ def rows(run: Run) -> Iterator[tuple[str, ...]]:
 
 def is_grown(result: Result) -> bool:
     """Whether the result stands for a line of growth, which has a table of its own."""
-    return {"rows", "columns", "nnz"} <= set(result.size)
+    return {"rows", "columns", "nnz"} <= set(result.size) or "stored" in result.size
 
 
 def growth(run: Run) -> Iterator[tuple[str, ...]]:
