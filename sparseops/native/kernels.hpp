@@ -1,5 +1,5 @@
 // The table of kernels for one type of values and one of indices. It is filled once for each
-// instruction set, by kernels.cpp, and chosen at run time, by module.cpp.
+// instruction set, by kernels.cpp, and chosen at run time, by binding.hpp.
 //
 // Arrays are contiguous, csr arrays canonical, and sizes agree: Python has seen to it.
 #pragma once
