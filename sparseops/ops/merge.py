@@ -47,18 +47,27 @@ def merge_csr(backend: Backend, a: CSR, b: CSR, ufunc: Any) -> CSR:
 def _summed_csr(backend: Backend, a: CSR, b: CSR, sign: np.ufunc) -> CSR:
     """`a` plus `sign` of `b`, float32 or float64, at what either stores.
 
-    As complex numbers, with 1 for the imaginary part of all that is stored: so no sum is zero, and
-    the library's addition keeps all. Its real parts are added as real numbers are.
+    The library's sum, if it has left out no zero. Else as complex numbers, with 1 for the imaginary
+    part of all that is stored: so no sum is zero, and the library's addition keeps all. Its real
+    parts are added as real numbers are.
     """
+    found = backend.matrix(a) + backend.matrix(b.with_data(sign(b.data)))
+    if found.nnz == len(a.data) + len(b.data) - _count_common(backend, a, b):
+        return _of_matrix(found, a, b)
     marked = []
     for x, values in ((a, a.data), (b, sign(b.data))):
         data = backend.xp.empty(len(values), np.result_type(values, np.complex64))
         data.real, data.imag = values, 1
         marked.append(backend.matrix(x.with_data(data)))
-    found = marked[0] + marked[1]
+    summed = _of_matrix(marked[0] + marked[1], a, b)
+    return summed.with_data(summed.data.real.copy())
+
+
+def _of_matrix(found: Any, a: CSR, b: CSR) -> CSR:
+    """The library's matrix `found`, made of `a` and `b`, with indices as wide as theirs."""
     width = np.result_type(a.indices.dtype, b.indices.dtype, index_dtype(len(found.data)))
     indices, indptr = (part.astype(width, copy=False) for part in (found.indices, found.indptr))
-    return CSR(found.data.real.copy(), indices, indptr, a.shape)
+    return CSR(found.data, indices, indptr, a.shape)
 
 
 def intersect_csr(backend: Backend, a: CSR, b: CSR, ufunc: Any) -> CSR:
@@ -67,6 +76,11 @@ def intersect_csr(backend: Backend, a: CSR, b: CSR, ufunc: Any) -> CSR:
         return widened(a, b).with_data(ufunc(a.data, b.data))
     if ufunc is np.multiply and (found := backend.compiled("merge_csr", a, b, "multiply")):
         return found
+    if ufunc is np.multiply and a.data.dtype == b.data.dtype and a.data.dtype.char in "fd":
+        found = backend.matrix(a).multiply(backend.matrix(b)).tocsr()
+        # It leaves out products that are zero, which are stored here.
+        if found.nnz == _count_common(backend, a, b):
+            return _of_matrix(found, a, b)
     in_a, in_b = _common(backend, a, b), _common(backend, b, a)
     width = np.result_type(a.indices.dtype, b.indices.dtype)
     data = ufunc(a.data[in_a.data.astype(np.int64) - 1], b.data[in_b.data.astype(np.int64) - 1])
@@ -138,6 +152,12 @@ def _common(backend: Backend, a: CSR, b: CSR) -> Any:
     positions = a.with_data(backend.xp.arange(1, len(a.data) + 1, dtype=np.float64))
     ones = b.with_data(backend.xp.ones(len(b.data)))
     return backend.matrix(positions).multiply(backend.matrix(ones))
+
+
+def _count_common(backend: Backend, a: CSR, b: CSR) -> int:
+    """How many places both store."""
+    ones = (backend.matrix(x.with_data(backend.xp.ones(len(x.data), _CODE))) for x in (a, b))
+    return int(next(ones).multiply(next(ones)).nnz)
 
 
 def _both(backend: Backend, codes: Any, a: Any, b: Any) -> tuple[Any, Any]:
