@@ -277,7 +277,8 @@ def test_the_environment_says_how_many_threads_there_are(variables, printed):
     )
     environment = {**clean, "PYTHONPATH": os.path.dirname(os.path.dirname(so.__file__))}
     found = subprocess.run(
-        [sys.executable, "-c", code],
+        # A source tree in the working directory would hide what is installed, kernels and all.
+        [sys.executable, "-P", "-c", code],
         env=environment | variables,
         capture_output=True,
         text=True,
